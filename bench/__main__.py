@@ -19,7 +19,7 @@ from typing import Any
 
 from sqlalchemy.engine import make_url
 
-from bench import own_fields, search
+from bench import changes, own_fields, search
 from bench.distance import distance
 from bench.filling import age, flask, prepare
 from bench.load import (
@@ -64,7 +64,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--sqlite", action="store_true", help="the embedded form: SQLite and one process")
     parser.add_argument("--alone", action="store_true", help="without the ceilings: where only growth is asked for")
-    every = [*OPERATIONS, *ONCE, *SIGNED_IN, *VISITED, *GROWING, *FIELDS]
+    every = [*OPERATIONS, *ONCE, *SIGNED_IN, *VISITED, *GROWING, *changes.WRITING, *FIELDS]
     parser.add_argument("--ops", nargs="+", default=every, choices=every)
     parser.add_argument("--distance", type=float, default=0.0, metavar="MS", help="to PostgreSQL, each way")
     parser.add_argument(
@@ -137,7 +137,7 @@ def fill(size: int, given: argparse.Namespace, postgres: Any, redis: Any) -> Fil
     processes = 1 if postgres is None else given.processes
     environment = {
         **os.environ, "DATABASE_URL": url, "RATELIMIT_ENABLED": "false", "WEB_CONCURRENCY": str(processes),
-        "THREADS": "8", "LOG_LEVEL": "INFO",
+        "THREADS": "8", "LOG_LEVEL": "INFO", "REPORTS": "members",
         **({"REDIS_URL": redis.url} if redis else {}),
     }  # fmt: skip
     flask(environment, "db", "upgrade")
@@ -218,12 +218,14 @@ def asked(operation: str, server: Served, given: Any, postgres: Any) -> dict[str
     if operation == "search_common":
         return row | search.common(server.url, subjects.admin, subjects.words)
     pids = {"server": server.pid} | ({"database": postgres.pid} if postgres else {})
+    load = {"seconds": given.seconds, "connections": given.connections, "pids": pids}
+    if operation in changes.WRITING:
+        return row | changes.measured(operation, server.directory, server.url, **load)
     lines, warm_up = requests(operation, subjects), None
     if operation in ONCE:
         age(server.directory.environment["DATABASE_URL"], ONCE[operation])
         warm_up = requests("vote", subjects)
-    load = {"seconds": given.seconds, "connections": given.connections, "pids": pids, "warm_up": warm_up}
-    return row | measure(server.url, lines, **load)
+    return row | measure(server.url, lines, warm_up=warm_up, **load)
 
 
 def keep_bodies(base: str, subjects: Subjects, out: Path) -> None:

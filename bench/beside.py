@@ -3,7 +3,8 @@
 The other checkout, usually an earlier commit, fills a database. This one migrates a copy of it. Both are served in
 production form, by the same packages, and each operation is asked of both right after one another, in an order that
 changes each round. What counts is the ratio, for the machine's pace changes from minute to minute. Where other work
-goes on beside it, take the ratio of the CPU time of a request, the service's and PostgreSQL's together.
+goes on beside it, take the ratio of the CPU time of a request, the service's and PostgreSQL's together. Operations that
+write (bench/changes.py) need the tables of both to be the same.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.engine import make_url
 
+from bench import changes
 from bench.__main__ import DURABLE, ROOT, Filled, asked, served
 from bench.filling import flask
 from bench.load import GROWING, ONCE, OPERATIONS, SIGNED_IN, VISITED, Subjects
@@ -40,7 +42,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--connections", type=int, default=16)
     every = [*OPERATIONS, *ONCE, *SIGNED_IN, *VISITED, *GROWING]
-    parser.add_argument("--ops", nargs="+", default=every, choices=every)
+    parser.add_argument("--ops", nargs="+", default=every, choices=[*every, *changes.WRITING])
     given = parser.parse_args(namespace=Namespace(out=ROOT / "bench" / ".run"))
     given.out.mkdir(parents=True, exist_ok=True)
     figures: dict[str, list[tuple[Figures, Figures]]] = {operation: [] for operation in given.ops}
@@ -59,6 +61,7 @@ def fill(given: Namespace, url: str, redis_url: str) -> tuple[Filled, Filled]:
     environment = {
         **os.environ, "DATABASE_URL": servers.create_database(url, "bench_before"), "REDIS_URL": redis_url,
         "RATELIMIT_ENABLED": "false", "WEB_CONCURRENCY": "2", "THREADS": "8", "LOG_LEVEL": "INFO",
+        "REPORTS": "members",
         "SECRET_KEY": "of both, which read the cursors of the other",
     }  # fmt: skip
     other = given.folder.resolve()

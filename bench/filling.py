@@ -31,15 +31,15 @@ SESSIONS = (
     "sessions (user_id, user_agent, token_hash, created_at, last_seen_at) VALUES (:u, :name, :h, :at, :at)",
 )
 AGING = (
-    "UPDATE tokens SET last_used_at = :at WHERE name = 'crowd'",
-    "UPDATE sessions SET last_seen_at = :at WHERE user_agent = 'crowd'",
+    "UPDATE tokens SET last_used_at = :at WHERE name IN ('bench', 'crowd')",
+    "UPDATE sessions SET last_seen_at = :at WHERE user_agent IN ('bench', 'crowd')",
 )
 
 
 def prepare(url: str, environment: dict[str, str]) -> Subjects:
     """Tokens and sessions for the first thousand users, one of them an administrator, and what there is to ask for.
 
-    The last CROWD users have others, which `age` makes old.
+    The last CROWD users have others.
     """
     engine = create_engine(url)
     with engine.begin() as connection:
@@ -67,7 +67,7 @@ def prepare(url: str, environment: dict[str, str]) -> Subjects:
 
 
 def age(url: str, ago: timedelta) -> None:
-    """Have the crowd's tokens and sessions be used for the last time so long ago."""
+    """Have the tokens and sessions of `prepare` be used for the last time so long ago."""
     engine = create_engine(url)
     with engine.begin() as connection:
         for update in AGING:
@@ -92,7 +92,7 @@ def on_postgresql(url: str, *statements: str) -> None:
 
 def rare(environment: dict[str, str], live: list[int]) -> list[str]:
     """Words of one project each: they are made its title, and indexed."""
-    chosen = {f"zyx{n}w": project for n, project in enumerate(live[:: len(live) // 50])}
+    chosen = {f"zyx{n}w": project for n, project in enumerate(live[:: max(1, len(live) // 50)])}
     app = create_app(config.load(environment))
     with app.app_context():
         for word, project in chosen.items():
@@ -112,7 +112,7 @@ def anywhere(environment: dict[str, str], live: list[int]) -> list[str]:
         listed = {"status": "live", "sort": "newest"}
         cursors.window({"limit": 20}, listed)
         rows = db.session.execute(
-            select(Project.listed_at, Project.id).where(Project.id.in_(live[:: len(live) // 200])),
+            select(Project.listed_at, Project.id).where(Project.id.in_(live[:: max(1, len(live) // 200)])),
         )
         signed = [str(cursors._encode(Position((at, number), forward=True))) for at, number in rows]
         db.session.remove()

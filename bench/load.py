@@ -40,6 +40,7 @@ OF_FIELDS = ("list_fields", "facets_fields", "filter_category", "filter_choice",
 FIELDS = OF_FIELDS if "fields" in extras.NAMES else ()
 CHOICES = ("one", "two", "three", "four", "five", "six", "seven", "eight")
 SCRIPT = Path(__file__).parent / "replay.lua"
+WARM_UP = 2  # seconds
 
 
 @dataclass(frozen=True)
@@ -135,15 +136,20 @@ def measure(
     connections: int,
     pids: dict[str, int],
     warm_up: list[str] | None = None,
+    before: Callable[[], None] | None = None,
+    status: int | None = None,
 ) -> dict[str, Any]:
     """Replay `lines` for a while, after a warm-up; rates, latencies, and CPU microseconds a request by party.
 
-    The warm-up is by `warm_up`, or by the same lines.
+    The warm-up is by `warm_up`, or by the same lines; `before` is done after it. With `status` each line is sent once,
+    and SystemExit is raised where an answer has another status, or the lines do not last.
     """
-    _wrk(url, warm_up or lines, 2, connections)
-    before = {party: cpu_seconds(pid) for party, pid in pids.items()}
-    result = _wrk(url, lines, seconds, connections)
-    cpu = {party: cpu_seconds(pid) - before[party] for party, pid in pids.items()}
+    wrk(url, warm_up or lines, WARM_UP, connections, status)
+    if before:
+        before()
+    spent = {party: cpu_seconds(pid) for party, pid in pids.items()}
+    result = wrk(url, lines, seconds, connections, status)
+    cpu = {party: cpu_seconds(pid) - spent[party] for party, pid in pids.items()}
     result["rps"] = result["requests"] / result["seconds"]
     result |= {f"{party}_us": 1e6 * used / max(1, result["requests"]) for party, used in cpu.items()}
     result["worker_mb"] = worker_megabytes(pids["server"])
@@ -166,14 +172,20 @@ def fresh(url: str, subjects: Subjects, *, times: int = 15) -> dict[str, Any]:
     return {"rps": 1000 * times / sum(took), "p50_ms": sorted(took)[times // 2], "p99_ms": max(took), "errors": 0}
 
 
-def _wrk(url: str, lines: list[str], seconds: int, connections: int) -> dict[str, Any]:
-    options = [f"-t{min(2, connections)}", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s", "-s", str(SCRIPT)]
+def wrk(url: str, lines: list[str], seconds: int, connections: int, status: int | None = None) -> dict[str, Any]:
+    threads = str(min(2, connections))
+    options = ["-t", threads, f"-c{connections}", f"-d{seconds}s", "--timeout", "30s", "-s", str(SCRIPT)]
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         file.write("\n".join(lines) + "\n")
         file.flush()
-        command = ["wrk", *options, url, "--", file.name]
+        command = ["wrk", *options, url, "--", file.name, threads, *([] if status is None else [str(status)])]
         out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return json.loads(out[out.rindex('{"requests"') :])  # type: ignore[no-any-return]
+    result: dict[str, Any] = json.loads(out[out.rindex('{"requests"') :])
+    others, repeated = result.pop("others"), result.pop("repeated")
+    if status is not None and (result["errors"] or others or repeated):
+        raise SystemExit(f"{lines[0]}: {others} answers have another status than {status}, {repeated} lines were sent "
+                         f"twice, {result['errors']} requests failed")  # fmt: skip
+    return result
 
 
 def cpu_seconds(pid: int) -> float:

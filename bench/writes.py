@@ -17,6 +17,7 @@ from flask import Flask
 
 import config
 from bench.__main__ import DURABLE
+from bench.changes import PASSWORD, submission
 from bench.filling import flask, prepare
 from bench.load import Subjects
 from directory import create_app
@@ -35,7 +36,6 @@ STORED = {
 }
 TIMES, REGISTRATIONS = 500, 20  # a password's hash takes most of a registration
 HEADER = "| {} | {} |\n|---|{}"
-PASSWORD = "a long password of the bench"
 
 
 def main() -> None:
@@ -86,15 +86,7 @@ def operations(app: Flask, url: str, subjects: Subjects) -> Iterator[tuple[str, 
         return member.post(f"/api/projects/{project}/upvote")
 
     def submit(member: Api) -> Any:
-        number = next(numbers)
-        answer = member.post(
-            "/api/projects",
-            {
-                "title": f"Measured {number}", "tagline": "A project that the bench submits",
-                "category": subjects.categories[0], "tags": ["bench", "measured", "log"],
-                "url": f"https://measured.example/{number}", "description": "A sentence of a description. " * 20,
-            },
-        )  # fmt: skip
+        answer = member.post("/api/projects", submission(subjects.categories[0]))
         submitted.append(answer.json["id"])
         return answer
 

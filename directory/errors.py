@@ -20,8 +20,8 @@ ERRORS_MAX = 100  # a body of 64 KiB may hold ten thousand unknown members, and 
 
 # States, decisions and outcomes within a sentence.
 WORDS: dict[str, str] = {
-    each: each
-    for each in (
+    word: word
+    for word in (
         _("pending"), _("live"), _("rejected"), _("approved"), _("unpublished"), _("asked to be changed"),
         _("given back"), _("picked"), _("acted"), _("unfounded"),
     )

@@ -450,12 +450,12 @@ ACCOUNT_PASSKEY_REMOVED = Event(
 
 # fmt: on
 
-TABLE = tuple(each for each in globals().values() if isinstance(each, Event))
-BY_NAME = {each.name: each for each in TABLE}
-LOGGED = tuple(each for each in TABLE if each.sentence)
-WEBHOOKS = tuple(sorted((each for each in TABLE if each.webhook), key=lambda each: each.webhook_place))
+TABLE = tuple(event for event in globals().values() if isinstance(event, Event))
+BY_NAME = {event.name: event for event in TABLE}
+LOGGED = tuple(event for event in TABLE if event.sentence)
+WEBHOOKS = tuple(sorted((event for event in TABLE if event.webhook), key=lambda event: event.webhook_place))
 # What is sent: by webhooks, and by mail alone.
-DELIVERED = (*WEBHOOKS, *(each for each in TABLE if each.mail and not each.webhook))
+DELIVERED = (*WEBHOOKS, *(event for event in TABLE if event.mail and not event.webhook))
 # The events of decisions about projects, by the decision, and those that settle an appeal, by its outcome.
-DECIDED = {each.decision: each for each in TABLE if each.decision and not each.of_changes}
-SETTLED = {each.appeal: each for each in TABLE if each.appeal}
+DECIDED = {event.decision: event for event in TABLE if event.decision and not event.of_changes}
+SETTLED = {event.appeal: event for event in TABLE if event.appeal}

@@ -43,26 +43,26 @@ class Database(SQLAlchemy):
     @property
     def on_event(self) -> Sequence[Callable[[Any, Sequence[int], Any], None]]:
         """What the current application's extras do in the transaction of an event (`directory.extras.Extra`)."""
-        found: Sequence[Callable[[Any, Sequence[int], Any], None]] = current_app.extensions["on_event"]
-        return found
+        listeners: Sequence[Callable[[Any, Sequence[int], Any], None]] = current_app.extensions["on_event"]
+        return listeners
 
     @property
     def conditions(self) -> Mapping[str, Condition]:
         """The conditions of lists that the current application's extras add, by their names."""
-        found: Mapping[str, Condition] = current_app.extensions["conditions"]
-        return found
+        conditions: Mapping[str, Condition] = current_app.extensions["conditions"]
+        return conditions
 
     @property
     def synonyms(self) -> Mapping[str, Sequence[Any]]:
         """The words that mean the same in the current application's directory (`services.catalog.synonyms`)."""
-        found: Mapping[str, Sequence[Any]] = current_app.extensions["synonyms"]
-        return found
+        synonyms: Mapping[str, Sequence[Any]] = current_app.extensions["synonyms"]
+        return synonyms
 
     @property
     def definitions(self) -> Callable[[], Any] | None:
         """What reads the definitions of own fields (`directory.extras.Extra`); None where nothing does."""
-        found: Callable[[], Any] | None = current_app.extensions["definitions"]
-        return found
+        definitions: Callable[[], Any] | None = current_app.extensions["definitions"]
+        return definitions
 
     @property
     def shows_links(self) -> bool:

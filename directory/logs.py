@@ -91,7 +91,7 @@ class TextFormatter(Formatter):
         text = self._request(record.facts) if isinstance(record, RequestRecord) else self._other(record)
         line = f"{self._painted(clock, DIM)} {self._painted(f'{level.upper():<7}', BY_LEVEL.get(level))} {text}"
         if record.exc_info:
-            line += "".join(f"\n    {_printable(each)}" for each in self.formatException(record.exc_info).split("\n"))
+            line += "".join(f"\n    {_printable(part)}" for part in self.formatException(record.exc_info).split("\n"))
         return line
 
     def _request(self, facts: dict[str, Any]) -> str:
@@ -127,7 +127,7 @@ def _printable(text: str) -> str:
     """The text with everything escaped that a terminal may act on or break lines at."""
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def _encoded(line: dict[str, Any]) -> str:
@@ -190,7 +190,7 @@ def configure(level: str, style: str = "", *, colours: bool = False) -> None:
     handler = Lines(sys.stderr)
     handler.setFormatter(formatter(style, colours=colours))
     root = logging.getLogger()
-    others = [each for each in root.handlers if not isinstance(each.formatter, Formatter)]
+    others = [other for other in root.handlers if not isinstance(other.formatter, Formatter)]
     root.handlers = [*others, handler]
     for name in ("directory", "flask-limiter", "alembic.runtime.migration"):
         logging.getLogger(name).setLevel(level)

@@ -58,5 +58,5 @@ def export() -> Any:
     votes and sessions, the names of its tokens, and the providers and passkeys by which its user signs in.
     """
     name = f'attachment; filename="project-directory-{caller().username}.json"'
-    found = account_export.export(caller(), naming=shows_reviewers())
-    return found, {"Content-Disposition": name, "Cache-Control": "private, no-store"}
+    data = account_export.export(caller(), naming=shows_reviewers())
+    return data, {"Content-Disposition": name, "Cache-Control": "private, no-store"}

@@ -129,9 +129,9 @@ def register(body: dict[str, Any], next_path: str | None = None, language: str |
         return user, sessions.begin(user.id, user_agent=user_agent())
 
     with account_limits.mailing(email, None, is_mailed=server is not None) as may_mail:
-        made = registering(work)
+        registered = registering(work)
     account_limits.give_back()
-    return signed_in(register, *made)
+    return signed_in(register, *registered)
 
 
 @bp.post("/login")
@@ -145,18 +145,18 @@ def login(body: dict[str, Any]) -> Any:
     answered up to four seconds later, and an attempt that gets no turn is refused with 429.
     """
     with guessing():
-        found = accounts.find(body["login"])
-        may_check = account_limits.guess_at_login(body["login"], found.id if found else None)
+        account = accounts.find(body["login"])
+        may_check = account_limits.guess_at_login(body["login"], account.id if account else None)
         accounts.release()
-        user = accounts.authenticate(found if may_check else None, body["password"])
+        user = accounts.authenticate(account if may_check else None, body["password"])
         new_hash = accounts.upgraded_hash(user, body["password"])
 
         def work() -> tuple[Any, str]:
             secret = accounts.login(user.id, user.password_hash, new_hash=new_hash, user_agent=user_agent())
             return accounts.get(user.id), secret
 
-        made = transaction(work)
-    return signed_in(login, *made)
+        signed = transaction(work)
+    return signed_in(login, *signed)
 
 
 @bp.post("/logout")

@@ -36,8 +36,8 @@ def index(project_id: int, query: dict[str, Any]) -> Any:
     Reading them here does not mark them as read.
     """
     window = pagination.window(query)
-    found = thread.of_owner(project_id, window, by=caller(), naming=shows_reviewers())
-    return languages.threads(pagination.by_cursor(found, window))
+    page = thread.of_owner(project_id, window, by=caller(), naming=shows_reviewers())
+    return languages.threads(pagination.by_cursor(page, window))
 
 
 @bp.post("")

@@ -114,13 +114,15 @@ def show_facets(query: dict[str, Any]) -> Any:
     chosen ones too, twenty at most.
     """
     filters, listed = Filters(status=Status.LIVE, **query), categories.listed()
-    found, by_id = facets.of(filters, listed), {each.id: each for each in listed}
-    counted = ((by_id[category_id], number) for category_id, number in found.categories.items())
+    numbers, by_id = facets.of(filters, listed), {category.id: category for category in listed}
+    counted = ((by_id[category_id], number) for category_id, number in numbers.categories.items())
     return {
-        "categories": [{"slug": each.slug, "name": each.name, "live_projects": number} for each, number in counted],
-        "tags": [{"tag": tag, "live_projects": number} for tag, number in found.tags.items()],
-        "fields": own_values.facets(found.fields),
-        "capped": found.capped,
+        "categories": [
+            {"slug": category.slug, "name": category.name, "live_projects": number} for category, number in counted
+        ],
+        "tags": [{"tag": tag, "live_projects": number} for tag, number in numbers.tags.items()],
+        "fields": own_values.facets(numbers.fields),
+        "capped": numbers.capped,
     }, own_values.spoken()
 
 
@@ -164,7 +166,7 @@ def show(project_id: int) -> Any:
 @operation(
     answer=RelatedOutput(), tier="read", etag=True, personal=True,
     cache=CachePolicy(
-        tags=lambda page, _: CacheTags(tuple(each["id"] for each in page["items"])),
+        tags=lambda page, _: CacheTags(tuple(project["id"] for project in page["items"])),
         projects=lambda page: page["items"], project=ProjectDetail(),
     ),
 )  # fmt: skip
@@ -214,8 +216,8 @@ def update(project_id: int, body: dict[str, Any]) -> Any:
 
 def edit(project_id: int, changes: dict[str, Any], versions: Container[int] | None, *, gives_back: bool = True) -> None:
     """Edit a project in the name of the caller, if it has one of the versions."""
-    given = {**rules_of_edits(), "notify": subscribers(), "versions": versions, "gives_back": gives_back}
-    submissions.edit(project_id, changes, by=caller(), **given)
+    terms = {**rules_of_edits(), "notify": subscribers(), "versions": versions, "gives_back": gives_back}
+    submissions.edit(project_id, changes, by=caller(), **terms)
 
 
 @bp.delete("/<id:project_id>/revision")
@@ -253,9 +255,9 @@ def upload_logo(project_id: int, content: bytes) -> Any:
     browsers do not show, such as one with arithmetic coding, is refused. It is a change as any other: a rejected
     project goes back to the queue, and of a live one it waits for review as a part of its `revision`.
     """
-    made = pictures.as_logo(content, by=caller().id)  # before the transaction: it takes a while
+    files = pictures.as_logo(content, by=caller().id)  # before the transaction: it takes a while
     versions = versions_allowed()
-    transaction(lambda: edit(project_id, {"logo": logos.store(made, by=caller().id)}, versions))
+    transaction(lambda: edit(project_id, {"logo": logos.store(files, by=caller().id)}, versions))
     return catalog.one(project_id, viewer=caller())
 
 
@@ -275,8 +277,8 @@ def remove_logo(project_id: int) -> None:
 def timeline(project_id: int, query: dict[str, Any]) -> Any:
     """List the events of a project: submission, edits and decisions, oldest first."""
     window = pagination.window(query)
-    found = audit.timeline(project_id, window)
-    return pagination.by_cursor(found, window)
+    page = audit.timeline(project_id, window)
+    return pagination.by_cursor(page, window)
 
 
 def count_votes(votes: list[Vote]) -> list[dict[str, Any] | Exception]:

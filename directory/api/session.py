@@ -39,7 +39,7 @@ def show() -> Any:
         "passkeys": has_passkeys(),
         "providers": providers(),
         "language": None if account is None else account["language"],
-        "languages": sorted(known.described, key=lambda each: each["tag"] != known.default),
+        "languages": sorted(known.described, key=lambda language: language["tag"] != known.default),
     }
     if user is not None:
         # An administrator's edit applies at once, unless nobody may review their own.

@@ -56,10 +56,10 @@ def readyz() -> Any:
 @operation(tier=None)
 def scrape() -> Response:
     """Give metrics to Prometheus, in its text format; 404 unless they are enabled."""
-    found: metrics.Metrics | None = current_app.extensions.get("metrics")
-    if found is None:
+    counted: metrics.Metrics | None = current_app.extensions.get("metrics")
+    if counted is None:
         raise NotFound
-    return found.page()
+    return counted.page()
 
 
 @bp.get("/api/openapi.json")

@@ -57,8 +57,8 @@ class PersonalParts:
             shown = [] if self.policy.projects is None else self.policy.projects(orjson.loads(body))
             ids = ",".join(str(project["id"]) for project in shown)
             owners = ",".join(str(project["owner"]["id"]) for project in shown)
-            vote_places = array("I", [found.end() - len(NULL) for found in _UNKNOWN_VOTE.finditer(body)])
-            end_places = array("I", [found.end() for found in _VERSION.finditer(body)])
+            vote_places = array("I", [match.end() - len(NULL) for match in _UNKNOWN_VOTE.finditer(body)])
+            end_places = array("I", [match.end() for match in _VERSION.finditer(body)])
             if not len(vote_places) == len(end_places) == len(shown):
                 raise ValueError("a public response does not have one vote and one version for each of its projects")
             self._projects = ShownProjects(ids, owners, vote_places, end_places)

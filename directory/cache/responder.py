@@ -167,13 +167,13 @@ class Responder:
         If time is left, respond with single objects, which are read from the database for each route.
         """
         give_up_at = time.monotonic() + LOOP_QUERY_SECONDS
-        anonymous = [each for each in pending if each.read.credential is None]
-        signed_in = [each for each in pending if each.read.credential is not None][:READERS_MAX]
-        pages = [each for each in signed_in if each.match is None]
+        anonymous = [reader for reader in pending if reader.read.credential is None]
+        signed_in = [reader for reader in pending if reader.read.credential is not None][:READERS_MAX]
+        pages = [reader for reader in signed_in if reader.match is None]
         self._give_filled(pages, in_loop=True)
-        self._give_stored(anonymous, next((each.snapshot for each in pages), None))
+        self._give_stored(anonymous, next((reader.snapshot for reader in pages), None))
         if time.monotonic() < give_up_at:
-            self._give_by_id([each for each in (*signed_in, *anonymous) if each.response is None], in_loop=True)
+            self._give_by_id([reader for reader in (*signed_in, *anonymous) if reader.response is None], in_loop=True)
 
     # Public responses.
 
@@ -182,12 +182,12 @@ class Responder:
         latest = self.snapshots.latest
         if latest is None:
             return
-        if snapshot is None and any(self.store.peek(each.read.key, latest) is not None for each in pending):
+        if snapshot is None and any(self.store.peek(reader.read.key, latest) is not None for reader in pending):
             snapshot = self.snapshots.snapshot(in_loop=True)
-        for each in pending:
-            public = None if snapshot is None else self.store.get(each.read.key, snapshot)
-            form = None if public is None else public.form_for(each.read)
-            each.response = None if form is None else ReaderResponse(form, None)
+        for reader in pending:
+            public = None if snapshot is None else self.store.get(reader.read.key, snapshot)
+            form = None if public is None else public.form_for(reader.read)
+            reader.response = None if form is None else ReaderResponse(form, None)
 
     def _find_or_make(self, read: Read, *, has_waited: bool = False) -> CachedResponse | None:
         """The public response, from the store or made; None where the application has to make it.
@@ -258,15 +258,15 @@ class Responder:
 
     def _record_uses(self, pending: list[PendingRead]) -> None:
         """Record the last uses that are due, so that the statement identifies the readers."""
-        credentials = {each.read.credential for each in pending if each.read.credential is not None}
+        credentials = {reader.read.credential for reader in pending if reader.read.credential is not None}
         with self._flask.app_context(), deadline.within(THREAD_TIMEOUT):
             authentication.record_uses(last_uses.due_of([*credentials]))
 
     def _read_together(self, pending: list[PendingRead]) -> None:
-        for each in pending:
-            each.is_read = each.is_unknown = False
-        self._give_filled([each for each in pending if each.match is None], in_loop=False)
-        self._give_by_id([each for each in pending if each.match is not None], in_loop=False)
+        for reader in pending:
+            reader.is_read = reader.is_unknown = False
+        self._give_filled([reader for reader in pending if reader.match is None], in_loop=False)
+        self._give_by_id([reader for reader in pending if reader.match is not None], in_loop=False)
 
     def _fillable(self, read: Read) -> CachedResponse | None:
         """The public response that was valid at the latest snapshot, if it can be filled in for one reader."""
@@ -287,10 +287,10 @@ class Responder:
     def _give_filled(self, pending: list[PendingRead], *, in_loop: bool) -> None:
         """Respond to signed-in readers with stored responses, by one statement for them and other threads that wait."""
         reads = []
-        for each in pending:
-            if (public := self._fillable(each.read)) is not None and public.personal is not None:
-                each.projects = public.personal.projects(public.body)
-                reads.append(each)
+        for reader in pending:
+            if (public := self._fillable(reader.read)) is not None and public.personal is not None:
+                reader.projects = public.personal.projects(public.body)
+                reads.append(reader)
         if not reads:
             return
         self._waiting.extend(reads)
@@ -298,24 +298,24 @@ class Responder:
             with self.snapshots.reading_votes(in_loop=in_loop) as read_rows:
                 # While this thread waited, another's read may have failed. Then all callers are bypassed.
                 may_read = time.monotonic() >= self.bypass.all_until
-                if read_rows is not None and may_read and not all(each.is_read for each in reads):
+                if read_rows is not None and may_read and not all(reader.is_read for reader in reads):
                     waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
-                    self._read_votes([each for each in waiting if not each.is_read], read_rows, in_loop=in_loop)
-            for each in reads:
-                each.is_read = True  # also where it was not read in time, so that no other thread reads it for nothing
-                each.response = self._filled(each)
+                    self._read_votes([reader for reader in waiting if not reader.is_read], read_rows, in_loop=in_loop)
+            for reader in reads:
+                reader.is_read = True  # also where it was not read in time: no other thread reads it for nothing
+                reader.response = self._filled(reader)
 
     def _read_votes(self, pending: list[PendingRead], read_rows: ReadVotes, *, in_loop: bool) -> None:
         values = [
-            (*each.read.credential.digests, each.projects.ids, each.projects.owners)
-            for each in pending
-            if each.read.credential is not None and each.projects is not None
+            (*reader.read.credential.digests, reader.projects.ids, reader.projects.owners)
+            for reader in pending
+            if reader.read.credential is not None and reader.projects is not None
         ]
         snapshot, rows = read_rows(values)
         if snapshot is None and not in_loop:  # a thread waits for long, so the database is slow or down
             self.bypass.add_all()
-        for each, row in zip(pending, rows or [None] * len(pending), strict=True):
-            each.snapshot, each.row, each.is_read = snapshot, row, True
+        for reader, row in zip(pending, rows or [None] * len(pending), strict=True):
+            reader.snapshot, reader.row, reader.is_read = snapshot, row, True
 
     def _filled(self, pending: PendingRead) -> ReaderResponse | None:
         """The public response with the reader's own parts, if it is valid at the snapshot at which these were read."""
@@ -336,22 +336,22 @@ class Responder:
         These responses are not stored: to read the snapshot takes a statement as well, and lists need the memory more.
         """
         by_view: defaultdict[Any, list[tuple[PendingRead, MatchById]]] = defaultdict(list)
-        for each in pending:
-            if each.match is not None:
-                by_view[each.match.view].append((each, each.match))
+        for reader in pending:
+            if reader.match is not None:
+                by_view[reader.match.view].append((reader, reader.match))
         for view, group in by_view.items():
             borrowed = self.snapshots.borrow_connection() if in_loop else nullcontext(True)
             with self._flask.app_context():
                 with borrowed as is_connected:
                     if not is_connected:
                         return
-                    wanted = [(each.read.credential, match.id) for each, match in group]
+                    wanted = [(reader.read.credential, match.id) for reader, match in group]
                     loaded = view.operation.cache.load_many(wanted, quick=in_loop)
-                for (each, match), found in zip(group, loaded, strict=True):
-                    user_id, result = found or (None, None)
-                    each.is_unknown = user_id is None and each.read.credential is not None
-                    if not each.is_unknown and result is not None:
-                        each.response = self._response_by_id(each.read, match, user_id, result)
+                for (reader, match), answer in zip(group, loaded, strict=True):
+                    user_id, result = answer or (None, None)
+                    reader.is_unknown = user_id is None and reader.read.credential is not None
+                    if not reader.is_unknown and result is not None:
+                        reader.response = self._response_by_id(reader.read, match, user_id, result)
 
     def _response_by_id(self, read: Read, match: MatchById, user_id: int | None, result: Any) -> ReaderResponse:
         operation = match.view.operation
@@ -384,6 +384,6 @@ class Responder:
 
     def _bypass_unknown(self, pending: list[PendingRead]) -> None:
         """Respond no more to unknown callers, for a while."""
-        unknown = {each.read.credential for each in pending if each.is_unknown}
+        unknown = {reader.read.credential for reader in pending if reader.is_unknown}
         self._admitted -= unknown
         self.bypass.add(unknown)

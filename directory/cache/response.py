@@ -59,7 +59,7 @@ class CachedResponse:
     def compress(self) -> "CachedResponse":
         """Make the compressed form. Its ETag differs from the plain one's."""
         etag = f'{self.etag[:-1]}-gz"'
-        headers = [("ETag", etag) if each[0] == "ETag" else each for each in self.headers]
+        headers = [("ETag", etag) if header[0] == "ETag" else header for header in self.headers]
         body = gzip.compress(self.body, LEVEL, mtime=0)
         return CachedResponse(self.media_type, headers, self.shared, etag, body, self.route, coding="gzip")
 
@@ -84,7 +84,7 @@ class CachedResponse:
 
     def for_reader(self, body: bytes, etag: str) -> "CachedResponse":
         """The response for one caller alone, with another body."""
-        headers = [("ETag", etag) if each[0] == "ETag" else each for each in self.headers]
+        headers = [("ETag", etag) if header[0] == "ETag" else header for header in self.headers]
         return CachedResponse(self.media_type, headers, self.private, etag, body, self.route)
 
     def _content(self) -> Headers:
@@ -115,13 +115,13 @@ def _is_worth_compressing(etag: str, media_type: str, body: bytes) -> bool:
 
 def _varied(own: Headers) -> Headers:
     """The headers of an answer that has a compressed form, too."""
-    given = [value for name, value in own if name == VARY]
-    return [*(each for each in own if each[0] != VARY), (VARY, ", ".join(["Accept-Encoding", *given]))]
+    varies = [value for name, value in own if name == VARY]
+    return [*(header for header in own if header[0] != VARY), (VARY, ", ".join(["Accept-Encoding", *varies]))]
 
 
 def constant_responses(app: Flask) -> dict[tuple[str, str, str], CachedResponse]:
     """The responses that are the same for every anonymous reader until the process ends, by the keys of the reads."""
-    made = {}
+    responses = {}
     for rule in app.url_map.iter_rules():
         view: Any = app.view_functions[rule.endpoint]
         spec: endpoint.Operation = getattr(view, "operation", endpoint.Operation())
@@ -131,8 +131,10 @@ def constant_responses(app: Flask) -> dict[tuple[str, str, str], CachedResponse]
             with app.app_context():
                 content: Any = spec.handle(exchange.anonymous(rule.rule, view=view))
             for scheme in SCHEMES:
-                made[scheme, rule.rule, ""] = public_response(content, of_app(app), scheme, rule.rule, spec, rule.rule)
-    return made
+                responses[scheme, rule.rule, ""] = public_response(
+                    content, of_app(app), scheme, rule.rule, spec, rule.rule
+                )
+    return responses
 
 
 def cacheable_response(status: str, headers: Headers, body: bytes, route: str) -> CachedResponse | None:
@@ -145,7 +147,7 @@ def cacheable_response(status: str, headers: Headers, body: bytes, route: str) -
         return None
     if not named.get("cache-control", "").startswith("public"):
         return None
-    own = [each for each in headers if each[0].lower() not in _PER_REQUEST]
+    own = [header for header in headers if header[0].lower() not in _PER_REQUEST]
     media_type, etag = named["content-type"], named["etag"]
     varies = _is_worth_compressing(etag, media_type, body)
     return CachedResponse(

@@ -54,8 +54,8 @@ class Commands(AppGroup):
         if not more or not isinstance(command, click.Group):
             return command
         group = duplicate(command)
-        found = {name: resolve_name(place) for name, place in more.items()}
-        group.commands = {**group.commands, **found}
+        added = {name: resolve_name(place) for name, place in more.items()}
+        group.commands = {**group.commands, **added}
         return group
 
 

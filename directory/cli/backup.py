@@ -56,9 +56,9 @@ def _copy(database: Path, part: Path) -> None:
         copy.set_progress_handler(_see_signals, STEPS_AT_ONCE)
         copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a -wal
         _end_claims(copy)
-        found = [row[0] for row in copy.execute("PRAGMA integrity_check(10)")]
-    if found != ["ok"]:
-        raise sqlite3.DatabaseError(f"the copy is damaged: {'; '.join(found)}")
+        lines = [row[0] for row in copy.execute("PRAGMA integrity_check(10)")]
+    if lines != ["ok"]:
+        raise sqlite3.DatabaseError(f"the copy is damaged: {'; '.join(lines)}")
     with part.open("rb") as written:
         os.fsync(written.fileno())
 

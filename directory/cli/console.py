@@ -60,10 +60,10 @@ def sayings(error: DirectoryError) -> list[str]:
     return [f"{one['pointer'].removeprefix('#/')}: {one['detail']}" for one in error.errors]
 
 
-def checked(schema: Schema, given: dict[str, Any]) -> dict[str, Any]:
-    """`given`, loaded by an input schema of the API. Raises Invalid."""
+def checked(schema: Schema, body: dict[str, Any]) -> dict[str, Any]:
+    """`body`, loaded by an input schema of the API. Raises Invalid."""
     try:
-        loaded: dict[str, Any] = schema.load(given)
+        loaded: dict[str, Any] = schema.load(body)
     except ValidationError as error:
         raise Invalid(errors_of(error)) from None
     return loaded

@@ -59,19 +59,19 @@ def copy_all(source: URL) -> None:
 
 
 def _copy(source: Connection) -> dict[str, copying.Content]:
-    sizes = [copying.size(source, each) for each in copying.tables()]
+    sizes = [copying.size(source, one) for one in copying.tables()]
     with Progress(sum(sizes), "Copying") as progress:
-        return {each.name: copying.copy(source, each, progress.advance) for each in copying.tables()}
+        return {one.name: copying.copy(source, one, progress.advance) for one in copying.tables()}
 
 
 def _prove(source: Connection, copied: dict[str, copying.Content]) -> None:
     """Show the sizes of both databases. Raises ClickException if they differ, or if a counter is wrong."""
-    found, recounted = copying.compare(source, copied), copying.recounted()
-    rows = [(one.name, one.source, one.target, "the same" if one.alike else "DIFFERENT") for one in found]
+    comparisons, recounted = copying.compare(source, copied), copying.recounted()
+    rows = [(one.name, one.source, one.target, "the same" if one.alike else "DIFFERENT") for one in comparisons]
     click.echo(table(("TABLE", "SOURCE", "TARGET", "ROWS"), rows))
     for fault in recounted.faults[:SHOWN]:
         click.echo(fault)
     seen = f"{count(recounted.projects, 'project')} and {count(recounted.votes, 'vote')}"
     click.echo(f"Recounted {seen}: {count(len(recounted.faults), 'fault') if recounted.faults else 'all is right'}.")
-    if recounted.faults or not all(one.alike for one in found):
+    if recounted.faults or not all(one.alike for one in comparisons):
         raise click.ClickException(DIFFERENT)

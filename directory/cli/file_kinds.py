@@ -68,8 +68,8 @@ def require_utf_8(file: IO[bytes]) -> None:
         if _INTERNATIONAL.search(text):
             foreign = 0
             break
-        if not foreign and (found := _FOREIGN.search(text)):
-            foreign = line + text.count("\n", 0, found.start())
+        if not foreign and (match := _FOREIGN.search(text)):
+            foreign = line + text.count("\n", 0, match.start())
         line += text.count("\n")
     file.seek(0)
     if foreign:

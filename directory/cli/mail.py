@@ -16,11 +16,11 @@ from directory.services.delivery.schedule import DeliveryPolicy
 mail = AppGroup("mail", help="Test the mail server.")
 
 
-def _address(_context: Any, _parameter: Any, given: str) -> str:
+def _address(_context: Any, _parameter: Any, text: str) -> str:
     try:
-        return str(Email().deserialize(given))
+        return str(Email().deserialize(text))
     except ValidationError:
-        raise click.BadParameter(f"{given!r} is not an e-mail address") from None
+        raise click.BadParameter(f"{text!r} is not an e-mail address") from None
 
 
 @mail.command("send-test")
@@ -34,8 +34,8 @@ def send_test(address: str) -> None:
     if server is None:
         raise click.ClickException("no mail server is configured: set MAIL_URL and MAIL_FROM")
     test, message_id = templates.test(server.site, server.languages.catalogue()), f"msg_test_{secrets.token_hex(8)}"
-    made = messages.message(test, to=address, server=server, message_id=message_id)
-    outcome = smtp.send(made, server, DeliveryPolicy())
+    composed = messages.message(test, to=address, server=server, message_id=message_id)
+    outcome = smtp.send(composed, server, DeliveryPolicy())
     answer = outcome.response.strip().partition("\n")[0][:60]
     row = (server.host, outcome.status or outcome.error, f"{outcome.milliseconds} ms", answer)
     click.echo(table(("SERVER", "RESULT", "TOOK", "ANSWER"), [row]))

@@ -46,14 +46,14 @@ def ended_by_signals() -> Iterator[None]:
         raise SystemExit(128 + number)
 
     # One that is ignored stays so, as `nohup` wants it.
-    usual = {each: signal.SIG_DFL for each in ENDING if signal.getsignal(each) is signal.SIG_DFL}
+    usual = {number: signal.SIG_DFL for number in ENDING if signal.getsignal(number) is signal.SIG_DFL}
     try:
-        for each in usual:
-            signal.signal(each, end)
+        for number in usual:
+            signal.signal(number, end)
         yield
     finally:
-        for each, handler in usual.items():
-            signal.signal(each, handler)
+        for number, handler in usual.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

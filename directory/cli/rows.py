@@ -287,9 +287,9 @@ def _header(reader: Iterator[list[str]], lines: Lines) -> list[str]:
     unknown = [name for name in names if name not in own and (name not in FIELDS or name == OWN_FIELDS)]
     repeated = [name for n, name in enumerate(names) if name in names[:n]]
     missing = [name for name in REQUIRED if name not in names]
-    for fault, found in (("Unknown column", unknown), ("Repeated column", repeated), ("Missing column", missing)):
-        if found:
-            shown = ", ".join(ascii(name) + (_meant(name) if found is unknown else "") for name in found)
+    for fault, named in (("Unknown column", unknown), ("Repeated column", repeated), ("Missing column", missing)):
+        if named:
+            shown = ", ".join(ascii(name) + (_meant(name) if named is unknown else "") for name in named)
             raise click.ClickException(f"line {max(1, lines.number)}: {fault}: {shown}.")
     return names
 
@@ -304,13 +304,13 @@ def _meant(name: str) -> str:
 def _trimmed(value: Any) -> Any:
     """A text, or the texts of a list, without spaces of any kind at its ends."""
     if isinstance(value, list):
-        return [_trimmed(each) for each in value]
+        return [_trimmed(part) for part in value]
     return value.strip(SPACES) if isinstance(value, str) else value
 
 
-def _row(number: int, given: Any, parse: Callable[[Any], dict[str, Any]], keep: frozenset[str]) -> FileRow:
+def _row(number: int, cells: Any, parse: Callable[[Any], dict[str, Any]], keep: frozenset[str]) -> FileRow:
     try:
-        project = {name: value if name in PROSE else _trimmed(value) for name, value in parse(given).items()}
+        project = {name: value if name in PROSE else _trimmed(value) for name, value in parse(cells).items()}
         left_out = frozenset(name for name in READ_ONLY if name not in keep and project.pop(name, None) not in NOTHING)
         return FileRow(number, checked(PROJECT, project), [], left_out)
     except DirectoryError as error:
@@ -351,14 +351,14 @@ def _named(names: list[str], cells: list[str]) -> dict[str, Any]:
 
 def _own(cells: dict[str, str]) -> dict[str, Any]:
     """The values of own fields in the cells of a row; an empty one is null."""
-    defined, found = own_fields.present(), dict[str, Any]()
+    defined, values = own_fields.present(), dict[str, Any]()
     for name, cell in cells.items():
         own = defined.get(name)
         if own is not None and own.kind is Kind.CHOICES:
-            found[name] = [each.strip() for each in cell.split(CHOICES) if each.strip()]
+            values[name] = [choice.strip() for choice in cell.split(CHOICES) if choice.strip()]
         else:
-            found[name] = own_fields.typed(own, cell) if cell else None
-    return found
+            values[name] = own_fields.typed(own, cell) if cell else None
+    return values
 
 
 def _own_cell(value: Any) -> Any:

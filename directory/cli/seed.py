@@ -75,8 +75,8 @@ def seed_demo(random_seed: int) -> None:
     planted = transaction(lambda: seeding.plant(story))
     states = ", ".join(f"{planted.statuses.count(status)} {status}" for status in Status)
     projects, votes = count(len(planted.statuses), "project"), count(planted.votes, "vote")
-    made = f"{count(planted.categories, 'category', 'categories')}, {count(len(planted.people), 'user')}"
-    click.echo(f"Seeded {made}, {projects} ({states}) and {votes}.")
+    said = f"{count(planted.categories, 'category', 'categories')}, {count(len(planted.people), 'user')}"
+    click.echo(f"Seeded {said}, {projects} ({states}) and {votes}.")
     shown = planted.people[:2]
     if shown:
         click.echo("Passwords are random. These two are shown this once:")

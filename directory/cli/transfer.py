@@ -124,9 +124,9 @@ def import_projects(
     tally = Tally(NOT_KEPT if owner is None else {**NOT_KEPT, "owners": (frozenset(), "")})
     form = form or READ_AS.get(_suffix(file)) or _format(file)
     bar = Progress(0 if file == "-" else os.path.getsize(file), "Importing")
-    with click.open_file(file, "rb") as opened, file_kinds.seekable(opened) as given, bar as progress:
-        _require_readable(given, form, encoding)
-        lines = Lines(given, encoding)
+    with click.open_file(file, "rb") as opened, file_kinds.seekable(opened) as source, bar as progress:
+        _require_readable(source, form, encoding)
+        lines = Lines(source, encoding)
         for batch in import_export.batches(read(lines, form, keep), lambda row: len(row.fields.get("pictures") or ())):
             for line, fault in _take(batch, tally, options):
                 progress.note(f"line {line}: {fault}")

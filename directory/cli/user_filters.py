@@ -36,10 +36,10 @@ def filters(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def decide(decision: str, match: dict[str, str | None], *, yes: bool, **more: Any) -> None:
     """Suspend or delete the accounts that match all filters; without `yes` only show what matches. Raises Invalid."""
-    given = {name: TRUTHS.get(value, value) for name, value in match.items() if value is not None}
-    if not given:
+    wanted = {name: TRUTHS.get(value, value) for name, value in match.items() if value is not None}
+    if not wanted:
         raise click.UsageError("give a USERNAME, or filters such as --created-from; --help lists them")
-    match_all = people.Filters(**checked(UserFilters(), given))
+    match_all = people.Filters(**checked(UserFilters(), wanted))
     decided = Decision(decision=decision, filters=match_all, by=None, notify=subscribers(), **more)
     number = remaining(decided)
     if not yes:

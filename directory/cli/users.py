@@ -41,12 +41,12 @@ HEADS = ("USERNAME", "E-MAIL", "ROLE", "STATUS", "JOINED", "PROJECTS", "VOTES GI
 @writes
 def create_admin(username: str | None, email: str | None, password: str | None) -> None:
     """Add an administrator. Asks for the values that no option gives."""
-    given = {
+    values = {
         "username": username if username is not None else click.prompt("Username"),
         "email": email if email is not None else click.prompt("E-mail address"),
         "password": password if password is not None else ask_password(),
     }
-    fields = checked(RegisterInput(), given)
+    fields = checked(RegisterInput(), values)
     name, address = fields["username"], fields["email"]
     hashed = accounts.prepare_password(fields["password"], username=name, email=address)
     transaction(lambda: accounts.register(name, address, hashed, role=Role.ADMIN, by_command=True))
@@ -201,9 +201,9 @@ def export_user(username: str, output: str) -> None:
     """
     user = named(username)
     naming = current_app.config["REVIEWER_NAMES"] == "shown"
-    found = account_export.export(Caller(user.id, user.username, user.role), is_limited=False, naming=naming)
+    data = account_export.export(Caller(user.id, user.username, user.role), is_limited=False, naming=naming)
     with opened(output) as file:
-        file.write(json.dumps(Export().dump(found), ensure_ascii=False, indent=2) + "\n")
+        file.write(json.dumps(Export().dump(data), ensure_ascii=False, indent=2) + "\n")
 
 
 @users.command("list")
@@ -218,11 +218,11 @@ def list_users(role: str | None, status: str | None, outside_domains: bool, limi
     if domains == ():
         raise click.UsageError("--outside-domains needs SIGNUP_DOMAINS, which is not set")
     filters = people.Filters(role=role, status=status, outside=domains)
-    found = people.page(filters, "newest", Window(limit)).items
-    click.echo(table(HEADS, [_row(user) for user in found]) if found else "No account matches.")
+    listed = people.page(filters, "newest", Window(limit)).items
+    click.echo(table(HEADS, [_row(user) for user in listed]) if listed else "No account matches.")
     total = people.total(filters)
-    if total > len(found):
-        click.echo(f"… the newest {len(found):,} of {count(total, 'account')}; --limit shows more.")
+    if total > len(listed):
+        click.echo(f"… the newest {len(listed):,} of {count(total, 'account')}; --limit shows more.")
 
 
 def _end_all(model: Any, question: str, *, yes: bool) -> int:
@@ -282,5 +282,5 @@ def ask_password() -> str:
 def _row(user: dict[str, Any]) -> tuple[Any, ...]:
     joined = f"{user['created_at']:%Y-%m-%d}"
     stats = user["stats"]
-    given = (stats["projects"]["total"], stats["upvotes_given"])
-    return (user["username"], user["email"], user["role"], user["status"], joined, *given)
+    figures = (stats["projects"]["total"], stats["upvotes_given"])
+    return (user["username"], user["email"], user["role"], user["status"], joined, *figures)

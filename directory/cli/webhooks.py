@@ -46,10 +46,10 @@ def work(parallel: int, until_eof: bool) -> None:
 @refusals()
 def list_(state: str | None, limit: int) -> None:
     """Show deliveries, newest first, each with its last try."""
-    found = deliveries.listed(Window(limit), **({"state": state} if state else {})).items
+    rows = deliveries.listed(Window(limit), **({"state": state} if state else {})).items
     configured = {endpoint.name for endpoint in subscribers()}
     heads = ("ID", "MADE", "EVENT", "PROJECT", "ENDPOINT", "STATE", "TRIES", "LAST TRY", "NEXT TRY")
-    click.echo(table(heads, [_line(one, one["endpoint"] in configured) for one in found]))
+    click.echo(table(heads, [_line(one, one["endpoint"] in configured) for one in rows]))
     counts = deliveries.counts()
     click.echo(", ".join(f"{counts[str(name)]} {name}" for name in DeliveryState))
 
@@ -111,15 +111,15 @@ def _redeliver_all(states: list[DeliveryState], since: datetime | None, endpoint
     return deliveries.redeliver_all(states=states, since=since, endpoint=endpoint)
 
 
-def _time(given: str | None) -> datetime | None:
+def _time(text: str | None) -> datetime | None:
     """An instant such as 2026-11-20T10:00Z; without a zone it is UTC."""
-    if given is None:
+    if text is None:
         return None
     try:
-        instant = datetime.fromisoformat(given)
+        instant = datetime.fromisoformat(text)
         return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise click.BadParameter(f"{given!r} is not a time such as 2026-11-20T10:00Z") from None
+        raise click.BadParameter(f"{text!r} is not a time such as 2026-11-20T10:00Z") from None
 
 
 def _line(delivery: dict[str, Any], configured: bool) -> tuple[Any, ...]:

@@ -38,32 +38,32 @@ class BatchedQuery:
             _of_unknown_length(cast(bindparam(name, type_=String()), ARRAY(kind))) for name, kind in types.items()
         )
         columns = (column(name, kind) for name, kind in types.items())
-        given = func.unnest(*arrays).table_valued(*columns, with_ordinality="place", name="given").render_derived()
+        sets = func.unnest(*arrays).table_valued(*columns, with_ordinality="place", name="given").render_derived()
         # One lookup for each set of values: PostgreSQL planned a join with all at once as a scan of the whole table.
-        each = query(**{name: given.c[name] for name in types}).limit(literal_column("1")).lateral("each")
+        lookup = query(**{name: sets.c[name] for name in types}).limit(literal_column("1")).lateral("each")
         # On PostgreSQL: the rows found, each after the number of its set of values, from 1.
-        self.several: Select[Any] = select(given.c.place, *each.c).select_from(given.join(each, true()))
+        self.several: Select[Any] = select(sets.c.place, *lookup.c).select_from(sets.join(lookup, true()))
         self._several = Prepared(self.several)
 
     def one(self, *values: Any) -> Row | None:
         """The row for one set of values, in the order of `types`; None without one."""
         return self._one.first({**self._parameters(), **dict(zip(self._names, values, strict=True))})
 
-    def all(self, given: list[Row]) -> list[Row | None]:
+    def all(self, sets: list[Row]) -> list[Row | None]:
         """The row for each set of values."""
-        if not given:
+        if not sets:
             return []
-        if len(given) == 1 or not on_postgresql():  # for one set this costs less; SQLite has no lateral joins
-            return [self.one(*values) for values in given]
-        return self.placed(self._several.all(self.named(given)), len(given))
+        if len(sets) == 1 or not on_postgresql():  # for one set this costs less; SQLite has no lateral joins
+            return [self.one(*values) for values in sets]
+        return self.placed(self._several.all(self.named(sets)), len(sets))
 
-    def named(self, given: list[Row]) -> dict[str, Any]:
+    def named(self, sets: list[Row]) -> dict[str, Any]:
         """The parameters of `several`."""
-        values = map(list, zip(*given, strict=True))
+        values = map(list, zip(*sets, strict=True))
         return {**self._parameters(), **dict(zip(self._names, values, strict=True))}
 
     @staticmethod
     def placed(rows: list[Row], count: int) -> list[Row | None]:
         """The rows of `several` in the order of the sets of values, without their numbers."""
-        found = {row[0]: row[1:] for row in rows}
-        return [found.get(place) for place in range(1, count + 1)]
+        by_place = {row[0]: row[1:] for row in rows}
+        return [by_place.get(place) for place in range(1, count + 1)]

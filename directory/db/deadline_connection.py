@@ -55,10 +55,10 @@ class Servers:
             ports *= len(hosts)
         if len(hosts) == 1 or len(ports) != len(hosts) or "hostaddr" in named:
             return [("", dict(named))]  # the driver tries them in their order, or reports the error
-        found = [
+        attempts = [
             (f"{host}:{port}", {**named, "host": host, "port": port}) for host, port in zip(hosts, ports, strict=True)
         ]
-        return sorted(found, key=lambda attempt: (attempt[0] in self._silent, attempt[0] != self.current))
+        return sorted(attempts, key=lambda attempt: (attempt[0] in self._silent, attempt[0] != self.current))
 
     def connected(self, server: str) -> None:
         """Record that a new connection reached this server."""
@@ -198,22 +198,22 @@ class Connector:
     def __init__(self) -> None:
         self.breaker, self.route, self.servers = CircuitBreaker(), Route(), Servers()
 
-    def connect(self, given: Any, named: dict[str, Any]) -> DeadlineConnection:
+    def connect(self, positional: Any, named: dict[str, Any]) -> DeadlineConnection:
         """A new connection; the server has answered over it. Raises psycopg.Error."""
         failures: list[psycopg.OperationalError] = []
         for server, arguments in self.servers.attempts(named):
             if deadline.remaining(CONNECT_SECONDS) < CONNECT_SECONDS:
                 raise psycopg.OperationalError("the request has no time left to connect to the database")
             try:
-                return self._connect_to(server, given, arguments)
+                return self._connect_to(server, positional, arguments)
             except psycopg.OperationalError as error:
                 failures.append(error)
                 if isinstance(error, errors.ConnectionTimeout):
                     self.servers.timed_out(server)
         raise failures[0]
 
-    def _connect_to(self, server: str, given: Any, named: dict[str, Any]) -> DeadlineConnection:
-        connection: DeadlineConnection = self.route.open(DeadlineConnection.connect, given, named)
+    def _connect_to(self, server: str, positional: Any, named: dict[str, Any]) -> DeadlineConnection:
+        connection: DeadlineConnection = self.route.open(DeadlineConnection.connect, positional, named)
         connection.breaker, connection.servers, connection.server = self.breaker, self.servers, server
         self.servers.connected(server)
         try:
@@ -232,12 +232,12 @@ def install(engine: Engine) -> None:
     breaker = connector.breaker
 
     @event.listens_for(engine, "do_connect")
-    def connect(_dialect: Any, _record: Any, given: Any, named: dict[str, Any]) -> DeadlineConnection:
+    def connect(_dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) -> DeadlineConnection:
         if breaker.check_open():
             raise psycopg.OperationalError("the database does not answer")
-        connection = connector.connect(given, named)
+        connection = connector.connect(positional, named)
         # This also queries the server, because a pooler accepts connections while its server is unreachable.
-        breaker.connect = lambda: connector.connect(given, named)
+        breaker.connect = lambda: connector.connect(positional, named)
         return connection
 
     @event.listens_for(engine, "checkout")

@@ -32,10 +32,10 @@ class LockedRows:
         if row not in self._found:
             return
         with self._lock:
-            found = self._found.get(row)
-            if found is None:
+            since = self._found.get(row)
+            if since is None:
                 return
-            if row in self._waited_for or time.monotonic() < found + PAUSE:
+            if row in self._waited_for or time.monotonic() < since + PAUSE:
                 raise Unavailable(_LOCKED)
             self._found[row] = time.monotonic()  # so that the next callers do not try too
 
@@ -63,5 +63,5 @@ class LockedRows:
     def _note(self, row: int) -> None:
         now = time.monotonic()
         if len(self._found) >= REMEMBERED:
-            self._found = {each: found for each, found in self._found.items() if now < found + PAUSE}
+            self._found = {other: since for other, since in self._found.items() if now < since + PAUSE}
         self._found[row] = now

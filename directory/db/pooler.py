@@ -42,16 +42,16 @@ class Route:
     def __init__(self) -> None:
         self.is_pooled = False
 
-    def open(self, connect: Any, given: Any, named: Mapping[str, Any]) -> Any:
+    def open(self, connect: Any, positional: Any, named: Mapping[str, Any]) -> Any:
         """A new connection, with our settings or, if a pooler refuses these, without. Raises psycopg.Error."""
         if not self.is_pooled:
             try:
-                return connect(*given, **named)
+                return connect(*positional, **named)
             except psycopg.OperationalError as error:
                 if REFUSED not in str(error):
                     raise
         self.is_pooled = True
-        return connect(*given, **{name: value for name, value in named.items() if name != "options"})
+        return connect(*positional, **{name: value for name, value in named.items() if name != "options"})
 
     def examine(self, connection: Any) -> None:
         """Detect whether a new connection goes through a pooler, check its session's settings, and learn the time.
@@ -61,10 +61,10 @@ class Route:
         asked_at = clock.steady()
         connection.pgconn.send_query(SESSION)
         result = connection.result()
-        epoch, pid, role, database, *found = (result.get_value(0, n).decode() for n in range(result.nfields))
+        epoch, pid, role, database, *values = (result.get_value(0, n).decode() for n in range(result.nfields))
         clock.learn(epoch, asked_at)
         self.is_pooled |= int(pid) != connection.pgconn.backend_pid
-        settings = zip(POSTGRES_SETTINGS.items(), found, strict=True)
+        settings = zip(POSTGRES_SETTINGS.items(), values, strict=True)
         wrong = ", ".join(name for (name, value), other in settings if value != other)
         if self.is_pooled and wrong:
             raise SettingsMissing(

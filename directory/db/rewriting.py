@@ -59,7 +59,7 @@ def rewrite_words(columns: Entry, vector: Entry, concerns: Callable[[Any], bool]
     statements, entry = (SQLITE, columns) if sqlite else (POSTGRESQL, vector)
 
     def write(bind: Connection, projects: Entries) -> None:
-        rows = [{"id": project.id, **made} for project, made in projects]
+        rows = [{"id": project.id, **values} for project, values in projects]
         for statement in statements:
             bind.execute(text(statement), rows)
         bind.execute(_REMOVALS, {"number": len(rows)})
@@ -98,8 +98,8 @@ def _write_keys(bind: Connection, projects: Entries) -> None:
     bind.execute(_REPOSITORY, [{"id": project.id, "repository": repository} for project, (*_, repository) in projects])
     for project, (key, apart, repository) in projects:
         if project.url_key not in (key, apart):
-            given = {"owner_id": project.owner_id, "key": key, "id": project.id, "repository": repository}
-            is_taken = bind.execute(_DUPLICATE, given).first()
+            values = {"owner_id": project.owner_id, "key": key, "id": project.id, "repository": repository}
+            is_taken = bind.execute(_DUPLICATE, values).first()
             bind.execute(_PROJECT, {"key": apart if is_taken else key, "id": project.id})
             moved = {"key": key, "old": project.url_key}
             bind.execute(_LOG, {**moved, "id": project.id})
@@ -137,7 +137,7 @@ def _rewrite_each(
         locked = every.where(table.c.id.in_(before)).order_by(table.c.id).with_for_update(key_share=True)
         projects = bind.execute(locked).all()
         if projects:
-            write(bind, [before[each.id] if each == before[each.id][0] else (each, make(each)) for each in projects])
+            write(bind, [before[row.id] if row == before[row.id][0] else (row, make(row)) for row in projects])
 
     last, highest = 0, bind.execute(sa.select(sa.func.max(table.c.id))).scalar() or 0
     portions = Portions(step, bind.execute(sa.select(sa.func.count()).select_from(table)).scalar() or 0)
@@ -145,16 +145,16 @@ def _rewrite_each(
     while projects := bind.execute(some.limit(portions.size), {"last": last}).all():
         last = projects[-1].id
         # What takes long is done before the transaction.
-        if made := {project.id: (project, make(project)) for project in projects if concerns(project)}:
-            _portion(bind, portions, len(projects), partial(rewrite, made))
+        if entries := {project.id: (project, make(project)) for project in projects if concerns(project)}:
+            _portion(bind, portions, len(projects), partial(rewrite, entries))
         else:
             portions.took(0, len(projects))
 
 
 def _present(bind: Connection) -> sa.Select[Any]:
     """The query for the projects. A column that a later migration adds is null: no project has a value there yet."""
-    names = {each["name"] for each in sa.inspect(bind).get_columns("projects")}
-    return sa.select(*(each if each.name in names else sa.null().label(each.name) for each in _PROJECTS.c))
+    names = {column["name"] for column in sa.inspect(bind).get_columns("projects")}
+    return sa.select(*(column if column.name in names else sa.null().label(column.name) for column in _PROJECTS.c))
 
 
 def _portion(bind: Connection, portions: Portions, rows: int, work: Callable[[], None]) -> None:

@@ -121,8 +121,8 @@ def rebuild_on_sqlite(bind: Connection, table: str, *, without: str = "", having
     Its indexes and triggers are made again as they are, and its next id stays. Foreign keys are off while migrating, so
     nothing is deleted with the old table.
     """
-    found = text("SELECT type, sql FROM sqlite_master WHERE tbl_name = :table AND sql IS NOT NULL ORDER BY rowid")
-    parts = bind.execute(found, {"table": table}).all()
+    query = text("SELECT type, sql FROM sqlite_master WHERE tbl_name = :table AND sql IS NOT NULL ORDER BY rowid")
+    parts = bind.execute(query, {"table": table}).all()
     (old,) = (sql for kind, sql in parts if kind == "table")
     if without not in old:
         return

@@ -110,11 +110,11 @@ def _together(server: str, query: BatchedQuery) -> Prepared:
         column("high", Integer),
         column("category_id", BigInteger),
     )
-    seen, found = changes.subquery("seen"), query.several.subquery("found")
+    seen, answers = changes.subquery("seen"), query.several.subquery("found")
     return Prepared(
         union_all(
-            select(*seen.c, *(null().label(each.name) for each in found.c)),
-            select(*(null() for _ in seen.c), *found.c),
+            select(*seen.c, *(null().label(member.name) for member in answers.c)),
+            select(*(null() for _ in seen.c), *answers.c),
         )
     )
 
@@ -167,10 +167,10 @@ class PostgresqlSnapshotReader:
         known = None if since is None else since.partition(_SEPARATOR)[0].decode()
         with use_connection(self.connection, seconds):
             rows = _together(self.SERVER, query).all({"since": known, **query.named(asked)})
-        seen, found = [row[:7] for row in rows if row[7] is None], [row[7:] for row in rows if row[7] is not None]
+        seen, answers = [row[:7] for row in rows if row[7] is None], [row[7:] for row in rows if row[7] is not None]
         snapshot, server = (value and value.encode() for value in seen[0][:2])
         outcome = self._outcome(since, snapshot, server, (row[2:] for row in seen), len(seen))
-        return *outcome, query.placed(found, len(asked))
+        return *outcome, query.placed(answers, len(asked))
 
     def _prepare(self) -> None:
         deallocate_all(self.connection)  # a later DEALLOCATE ALL, for statements from its time in the pool, drops ours

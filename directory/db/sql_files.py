@@ -22,8 +22,8 @@ _TRIGGER = re.compile(r"CREATE TRIGGER (\w+)")
 
 def names(dialect: str, migration: str = "") -> list[str]:
     """The files with functions and triggers of a dialect: those that can be installed, now or at a migration."""
-    found = sorted(path.stem for path in (FOLDER / dialect).glob("*.sql") if path.stem != TABLES)
-    return [name for name in found if not migration or SINCE.get(name, "") <= migration]
+    stems = sorted(path.stem for path in (FOLDER / dialect).glob("*.sql") if path.stem != TABLES)
+    return [name for name in stems if not migration or SINCE.get(name, "") <= migration]
 
 
 def install(bind: Connection, *files: str) -> None:
@@ -36,8 +36,8 @@ def install(bind: Connection, *files: str) -> None:
         if not any((FOLDER / dialect / f"{file}.sql").exists() for dialect in ("postgresql", "sqlite")):
             raise ValueError(f"no file {file}.sql in {FOLDER}")
         for statement in statements(bind.dialect.name, file):
-            if found := bind.dialect.name == "sqlite" and _TRIGGER.match(statement):
-                bind.exec_driver_sql(f"DROP TRIGGER IF EXISTS {found[1]}")
+            if match := bind.dialect.name == "sqlite" and _TRIGGER.match(statement):
+                bind.exec_driver_sql(f"DROP TRIGGER IF EXISTS {match[1]}")
             _execute(bind, statement)
 
 

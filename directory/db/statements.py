@@ -125,10 +125,10 @@ class _Compiled:
 
     def run(self, engine: Engine, connection: Any, parameters: dict[str, Any]) -> list[Row]:
         """Run it. Errors are raised as SQLAlchemy's, and a lost connection is invalidated."""
-        given = {**self._constants, **parameters}
+        bound = {**self._constants, **parameters}
         for name, write in self._writers:
-            given[name] = write(given[name])
-        values = tuple(given[name] for name in self._order)
+            bound[name] = write(bound[name])
+        values = tuple(bound[name] for name in self._order)
         for listener in engine.dispatch.before_cursor_execute:
             listener(None, None, self._text, values, None, False)
         dialect: Any = engine.dialect
@@ -155,11 +155,11 @@ class _Compiled:
         raise NotImplementedError
 
     def _learn(self, types: list[Any]) -> None:
-        made = (
+        readers = (
             (place, column.type.dialect_impl(self._dialect).result_processor(self._dialect, types[place]))
             for place, column in enumerate(self._columns)
         )
-        self._readers = [(place, read) for place, read in made if read is not None]
+        self._readers = [(place, read) for place, read in readers if read is not None]
 
 
 class _CompiledForSqlite(_Compiled):
@@ -183,13 +183,13 @@ class _CompiledForPostgresql(_Compiled):
 
     def _fetch(self, connection: Any, values: Row) -> list[Row]:
         driver, info = connection.dbapi_connection, connection.info
-        given = [_encoded(value) for value in values]
+        encoded = [_encoded(value) for value in values]
         deadline.check()
         if self._replan or driver.is_pooled:  # a pooler's next transaction may run in a session without the name
-            driver.pgconn.send_query_params(self._text.encode(), given)
+            driver.pgconn.send_query_params(self._text.encode(), encoded)
         else:
             name = info.get(_NAMES, {}).get(self._text) or self._prepare(connection)
-            driver.pgconn.send_query_prepared(name, given)
+            driver.pgconn.send_query_prepared(name, encoded)
         result = driver.result(_seconds_left())
         loader = info.get(_LOADER) or info.setdefault(_LOADER, Transformer(driver))
         loader.set_pgresult(result)

@@ -117,13 +117,13 @@ def chosen(value: str) -> tuple[str, ...]:
     """
     if value in ("all", "none"):
         return NAMES if value == "all" else ()
-    given = [each.strip() for each in value.split(",") if each.strip()]
-    left_out = {each.removeprefix("-") for each in given if each.startswith("-")}
-    if unknown := next((each for each in given if each.removeprefix("-") not in NAMES), None):
+    names = [name.strip() for name in value.split(",") if name.strip()]
+    left_out = {name.removeprefix("-") for name in names if name.startswith("-")}
+    if unknown := next((name for name in names if name.removeprefix("-") not in NAMES), None):
         raise ValueError(f"{unknown.removeprefix('-')!r} is not one of {', '.join(NAMES)}")
-    if left_out and len(left_out) < len({*given}):
+    if left_out and len(left_out) < len({*names}):
         raise ValueError("name the extras that are on, or with a minus those that are off, but not both")
-    return tuple(each for each in NAMES if (each not in left_out if left_out else each in given))
+    return tuple(name for name in NAMES if (name not in left_out if left_out else name in names))
 
 
 def of(app: Flask) -> dict[str, Extra]:
@@ -154,8 +154,8 @@ def add_to(app: Flask) -> None:
         for schema, members in extra.answers.items():
             answers.setdefault(schema, []).append(members)
         for group, some in extra.commands.items():
-            found = {command: f"{__name__}.{name}.commands:{function}" for command, function in some.items()}
-            commands.setdefault(group, {}).update(found)
+            paths = {command: f"{__name__}.{name}.commands:{function}" for command, function in some.items()}
+            commands.setdefault(group, {}).update(paths)
         for blueprint in (*extra.blueprints, *(extra.pages if app.config["WEB_ENABLED"] else ())):
             _join(app, blueprint)
 

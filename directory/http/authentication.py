@@ -36,8 +36,8 @@ def init_app(app: Flask) -> None:
 def bearer_of(environ: dict[str, Any]) -> str | None:
     """The bearer token in a WSGI environment; None without an Authorization of that scheme."""
     authorization: str = environ.get("HTTP_AUTHORIZATION", "")
-    for given in authorization.split(","):  # servers join repeated headers by commas
-        scheme, _, token = given.strip().partition(" ")
+    for credentials in authorization.split(","):  # servers join repeated headers by commas
+        scheme, _, token = credentials.strip().partition(" ")
         if scheme.lower() == "bearer":
             return token.strip()
     return None
@@ -45,8 +45,8 @@ def bearer_of(environ: dict[str, Any]) -> str | None:
 
 def cookie_of(environ: dict[str, Any], name: str) -> str | None:
     """The value of a cookie in a WSGI environment."""
-    given = environ.get("HTTP_COOKIE")
-    return parse_cookie(given).get(name) if given else None
+    header = environ.get("HTTP_COOKIE")
+    return parse_cookie(header).get(name) if header else None
 
 
 def credential_in(environ: dict[str, Any], cookie_name: str) -> sessions.Credential | None:
@@ -61,12 +61,12 @@ def credential_in(environ: dict[str, Any], cookie_name: str) -> sessions.Credent
 def load(request: Request) -> Caller | None:
     """The caller; None if anonymous or if the session has ended. Raises Unauthenticated for a bad token."""
     credential = credential_in(request.environ, current_app.config["COOKIE_NAME"])
-    found = None if credential is None else sessions.caller_of(credential)
-    if found is None:
+    known = None if credential is None else sessions.caller_of(credential)
+    if known is None:
         if bearer_of(request.environ) is not None:
             raise Unauthenticated(_("The bearer token is unknown, expired or revoked."))
         return None
-    caller, is_due = found
+    caller, is_due = known
     if is_due:
         record_uses([caller])
     return permissions.as_allowed(caller, current_app.config)
@@ -108,8 +108,8 @@ def caller() -> Caller:
 def become(signed: Response) -> None:
     """Have the rest of this request see the account that an answer signs in."""
     secret = parse_cookie(signed.headers["Set-Cookie"])[current_app.config["COOKIE_NAME"]]
-    found = sessions.caller_of(sessions.of_cookie(secret))
-    current().identify(found and permissions.as_allowed(found[0], current_app.config))
+    known = sessions.caller_of(sessions.of_cookie(secret))
+    current().identify(known and permissions.as_allowed(known[0], current_app.config))
 
 
 def give_cookie(response: Response, secret: str) -> None:
@@ -149,8 +149,8 @@ def vote_cookie(project_id: int | None) -> dict[str, str]:
 
 def pressed_vote() -> int | None:
     """The project whose vote this browser has pressed the button of, and is not counted yet."""
-    given = request.cookies.get(_vote_cookie(), "")
-    return int(given) if given.isascii() and given.isdigit() and len(given) < 20 else None
+    value = request.cookies.get(_vote_cookie(), "")
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 20 else None
 
 
 def _vote_cookie() -> str:

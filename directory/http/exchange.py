@@ -90,9 +90,9 @@ def anonymous(path: str, query: str = "", identity: str = "", **facts: Any) -> E
     return exchange
 
 
-def request_id(given: str) -> str:
+def request_id(header: str) -> str:
     """The caller's id for the request if it is valid, otherwise a new one."""
-    return given if REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
+    return header if REQUEST_ID.fullmatch(header) else secrets.token_hex(16)
 
 
 def current() -> Exchange:

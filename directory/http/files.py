@@ -36,13 +36,13 @@ class StoredFile:
     @cached_property
     def _variants(self) -> dict[bool, tuple[Headers, str, bytes]]:
         """The headers, the ETag and the body of the plain and of the compressed file."""
-        found = {}
+        variants = {}
         for is_compressed, body in ((False, self.content), (True, self.compressed)):
             if body is not None:
                 etag, coding = endpoint.digest(body), [("Content-Encoding", "gzip")] if is_compressed else []
                 described = [("Content-Type", self.media_type), ("Content-Length", str(len(body))), *coding]
-                found[is_compressed] = described, etag, body
-        return found
+                variants[is_compressed] = described, etag, body
+        return variants
 
     @property
     def vary(self) -> list[str]:
@@ -87,11 +87,11 @@ class Files:
         if word not in self._finds or method not in ("GET", "HEAD") or not self._is_simple(environ):
             return None
         rule, find = self._finds[word]
-        if (found := find(name)) is None:
+        if (file := find(name)) is None:
             return None
-        status, headers, body = found.answer(environ.get("HTTP_ACCEPT_ENCODING", ""), environ.get("HTTP_IF_NONE_MATCH"))
+        status, headers, body = file.answer(environ.get("HTTP_ACCEPT_ENCODING", ""), environ.get("HTTP_IF_NONE_MATCH"))
         environ[ROUTE] = rule
-        own = [*headers, *([("Vary", ", ".join(found.vary))] if found.vary else [])]
+        own = [*headers, *([("Vary", ", ".join(file.vary))] if file.vary else [])]
         whole = hooks.finish(self._app, received(environ, began), status, own)
         return Answer(STATUSES[status], whole, b"" if method == "HEAD" else body)
 
@@ -102,15 +102,15 @@ class Files:
         return is_plain and environ["PATH_INFO"].isascii()  # other letters are encoded in the path
 
 
-def respond(found: StoredFile | None) -> Response:
+def respond(file: StoredFile | None) -> Response:
     """The response of a route to the current request. Raises NotFound."""
-    if found is None:
+    if file is None:
         raise NotFound
-    status, headers, body = found.answer(
+    status, headers, body = file.answer(
         request.headers.get("Accept-Encoding", ""), request.headers.get("If-None-Match")
     )
     response = Response(body, status, headers)
-    response.vary.update(found.vary)
+    response.vary.update(file.vary)
     return response
 
 

@@ -92,32 +92,32 @@ class AnswerHeaders:
         return self._made(facts.scheme, caching, decisive.get(VARY, ""), is_constant, origin, security)
 
     def _caching(self, own: dict[str, str], status: int, facts: Facts) -> str:
-        given = own.get(CACHE_CONTROL, "")
-        if status >= 400 or (NO_STORE not in given and facts.path.startswith(NO_STORE_PATHS)):
+        caching = own.get(CACHE_CONTROL, "")
+        if status >= 400 or (NO_STORE not in caching and facts.path.startswith(NO_STORE_PATHS)):
             return NO_STORE
-        if given or facts.is_signed_in:
-            return given or PRIVATE
+        if caching or facts.is_signed_in:
+            return caching or PRIVATE
         return self.public if facts.method in ("GET", "HEAD") and "Set-Cookie" not in own else PUBLIC
 
     def _make(
         self, scheme: str, caching: str, vary: str, is_constant: bool, origin: str | None, own_security: tuple[str, ...]
     ) -> CommonHeaders:
         """The common headers, made once for each combination. `own_security` names those that the answer has itself."""
-        varies = [each.strip() for each in vary.split(",") if each.strip()]
+        varies = [name.strip() for name in vary.split(",") if name.strip()]
         added = [*([] if is_constant else CREDENTIALS), *(["Origin"] if self._origins else [])]
-        varies += [each for each in added if each.lower() not in map(str.lower, varies)]
+        varies += [name for name in added if name.lower() not in map(str.lower, varies)]
         security = {**SECURITY, **({} if origin is None else _allowing(origin))}
         return CommonHeaders([
             (CACHE_CONTROL, caching), *([(VARY, ", ".join(varies))] if varies else []),
-            *(each for each in security.items() if each[0] not in own_security),
+            *(header for header in security.items() if header[0] not in own_security),
             *([self._hsts] if scheme == "https" else []),
         ])  # fmt: skip
 
 
 def _private(caching: str) -> str:
     """A Cache-Control that lets no shared cache store the answer."""
-    directives = (each.strip() for each in caching.split(","))
-    return ", ".join(["private", *(each for each in directives if each not in ("public", "private"))])
+    directives = (directive.strip() for directive in caching.split(","))
+    return ", ".join(["private", *(directive for directive in directives if directive not in ("public", "private"))])
 
 
 def _allowing(origin: str) -> dict[str, str]:
@@ -132,7 +132,7 @@ def _allowing(origin: str) -> dict[str, str]:
 
 def without_common(own: Headers) -> Headers:
     """An answer's own headers that no common one replaces."""
-    return [each for each in own if each[0] not in _REPLACED]
+    return [header for header in own if header[0] not in _REPLACED]
 
 
 def init_app(app: Flask) -> None:
@@ -146,5 +146,5 @@ def init_app(app: Flask) -> None:
 
 def of_app(app: Flask) -> AnswerHeaders:
     """The headers of an application."""
-    found: AnswerHeaders = app.extensions["headers"]
-    return found
+    headers: AnswerHeaders = app.extensions["headers"]
+    return headers

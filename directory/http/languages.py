@@ -58,8 +58,8 @@ def _load(load: Callable[[str], Catalogue], tag: str) -> Catalogue:
 
 def of_app(app: Flask | None = None) -> Languages:
     """The languages of an application, or of the current one."""
-    found: Languages = (app or current_app).extensions["languages"]
-    return found
+    languages: Languages = (app or current_app).extensions["languages"]
+    return languages
 
 
 def chosen() -> Catalogue:
@@ -113,7 +113,7 @@ def parted(address: str) -> tuple[str, str]:
     """The address of a page without its language, and this language; empty if it names none that the site has."""
     parts = urlsplit(address)
     tag = in_query(of_app(), parts.query)
-    rest = [each for each in parse_qsl(parts.query, keep_blank_values=True) if each[0] != PARAMETER]
+    rest = [pair for pair in parse_qsl(parts.query, keep_blank_values=True) if pair[0] != PARAMETER]
     return (parts._replace(query=urlencode(rest)).geturl(), tag) if tag else (address, "")
 
 

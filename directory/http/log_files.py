@@ -31,13 +31,13 @@ def part(window: Window, filters: audit.Filters) -> tuple[str, Position | None]:
         table.writerow(HEADINGS)
     rows = statements = 0
     while True:
-        found = audit.entries(window, filters)
-        table.writerows([_cell(each) for each in _row(entry)] for entry in found.items)
-        rows, statements = rows + len(found.items), statements + 1
+        page = audit.entries(window, filters)
+        table.writerows([_cell(value) for value in _row(entry)] for entry in page.items)
+        rows, statements = rows + len(page.items), statements + 1
         ends = rows >= PART_ROWS or text.tell() >= PART_CHARACTERS or statements == PART_STATEMENTS
-        if found.next is None or ends:
-            return text.getvalue(), found.next
-        window = Window(ROWS_AT_ONCE, page=None, position=found.next)
+        if page.next is None or ends:
+            return text.getvalue(), page.next
+        window = Window(ROWS_AT_ONCE, page=None, position=page.next)
 
 
 def _row(entry: dict[str, Any]) -> tuple[Any, ...]:

@@ -48,14 +48,14 @@ def decode(data: bytes, content_type: str) -> FormContent:
 
 
 def _parts(decoder: MultipartDecoder) -> list[tuple[Field | File, bytes]]:
-    found: list[tuple[Field | File, bytearray]] = []
+    parts: list[tuple[Field | File, bytearray]] = []
     while not isinstance(event := decoder.next_event(), Epilogue):
         if isinstance(event, NeedData):
             raise ValueError(_("The body ends before its last boundary."))
         if isinstance(event, Field | File):
             if event.name is None:
                 raise ValueError(_("A part has no name."))
-            found.append((event, bytearray()))
+            parts.append((event, bytearray()))
         elif isinstance(event, Data):
-            found[-1][1].extend(event.data)
-    return [(head, bytes(body)) for head, body in found]
+            parts[-1][1].extend(event.data)
+    return [(head, bytes(body)) for head, body in parts]

@@ -43,21 +43,21 @@ def window(query: dict[str, Any], listed: dict[str, Any] | None = None) -> Windo
     return Window(limit, page=page or 1)
 
 
-def pagination(found: Slice, at: Window) -> dict[str, Any]:
+def pagination(page: Slice, at: Window) -> dict[str, Any]:
     """The pagination members of every paged answer."""
-    return {"limit": at.limit, "next_cursor": _encode(found.next), "prev_cursor": _encode(found.previous)}
+    return {"limit": at.limit, "next_cursor": _encode(page.next), "prev_cursor": _encode(page.previous)}
 
 
-def by_cursor(found: Slice, at: Window) -> dict[str, Any]:
+def by_cursor(page: Slice, at: Window) -> dict[str, Any]:
     """The answer of a list that has only cursors."""
-    return {"items": found.items, "pagination": pagination(found, at)}
+    return {"items": page.items, "pagination": pagination(page, at)}
 
 
-def numbered(found: Slice, at: Window, total: int) -> tuple[dict[str, Any], dict[str, str]]:
+def numbered(page: Slice, at: Window, total: int) -> tuple[dict[str, Any], dict[str, str]]:
     """The answer of a list that also has page numbers, and its Link header."""
-    numbers = {"page": at.page, "total": total, "total_capped": found.total_capped, "pages": -(-total // at.limit)}
-    paging = {**numbers, **pagination(found, at)}
-    return {"items": found.items, "pagination": paging}, {"Link": links(paging)}
+    numbers = {"page": at.page, "total": total, "total_capped": page.total_capped, "pages": -(-total // at.limit)}
+    paging = {**numbers, **pagination(page, at)}
+    return {"items": page.items, "pagination": paging}, {"Link": links(paging)}
 
 
 def links(paging: dict[str, Any]) -> str:
@@ -117,7 +117,7 @@ def _decode(cursor: str) -> Position:
         data = b""
     signature, payload = data[:SIGNATURE_BYTES], data[SIGNATURE_BYTES:]
     known = (_signature(payload, key) for key in current_app.config["SECRET_KEYS"])
-    if not payload or not any(hmac.compare_digest(signature, each) for each in known):
+    if not payload or not any(hmac.compare_digest(signature, other) for other in known):
         raise Invalid.parameter(
             "cursor", _("This cursor belongs to another list, or to other filters or another sort.")
         )

@@ -139,8 +139,8 @@ def missing_password(body: dict[str, Any], detail: str) -> Errors:
     return [{"pointer": "#/current_password", "detail": detail}] if is_missing else []
 
 
-def confirm_password(given: str | None) -> User:
-    """The caller's account, if `given` is its password: checked outside any transaction, and counted as a login is.
+def confirm_password(password: str | None) -> User:
+    """The caller's account, if `password` is its password: checked outside any transaction, and counted as a login is.
 
     An account without a password, and each where passwords are off, is confirmed by a session that was opened minutes
     ago.
@@ -149,11 +149,11 @@ def confirm_password(given: str | None) -> User:
     user = accounts.get(caller().id)
     if user.deleted_at is not None:  # by another request since this one was authenticated; it has no password any more
         raise Unauthenticated
-    if given is None or not are_on():
+    if password is None or not are_on():
         sessions.require_fresh(caller())
         return user
     account_limits.guess_at_own_password(user.username, user.id)
     accounts.release()
     with guessing():
-        accounts.require_password(user.password_hash, given)
+        accounts.require_password(user.password_hash, password)
     return user

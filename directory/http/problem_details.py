@@ -85,7 +85,7 @@ def _said(extra: dict[str, Any], language: Catalogue) -> dict[str, Any]:
     """Further members of a problem, with the details of its errors in a language."""
     if "errors" not in extra:
         return extra
-    return {**extra, "errors": [{**each, "detail": language.say(each["detail"])} for each in extra["errors"]]}
+    return {**extra, "errors": [{**error, "detail": language.say(error["detail"])} for error in extra["errors"]]}
 
 
 def body(code: str, status: int, detail: str, identity: str | None, language: Catalogue = ENGLISH) -> dict[str, Any]:

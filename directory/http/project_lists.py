@@ -40,8 +40,8 @@ def page_tags(page: dict[str, Any], query: dict[str, Any]) -> CacheTags | None:
 def rules_of_edits() -> dict[str, Any]:
     """What says which edits wait for review, whose give back, and who judges them: arguments of `submissions.edit`."""
     config = current_app.config
-    given = {"review_on_edit": config["REVIEW_ON_EDIT"], "self_review": config["SELF_REVIEW"]}
-    return {**given, "needs_verified": needs_verified("submit"), "judge": judge()}
+    terms = {"review_on_edit": config["REVIEW_ON_EDIT"], "self_review": config["SELF_REVIEW"]}
+    return {**terms, "needs_verified": needs_verified("submit"), "judge": judge()}
 
 
 def listing(
@@ -49,5 +49,5 @@ def listing(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """A page of projects and its Link header; with `reviews` for a reviewer of the categories in `filters`."""
     window = pagination.window(query, {**filters.given(), "sort": sort})
-    found = catalog.page(filters, sort, window, viewer=viewer(), reviews=reviews)
-    return pagination.numbered(found, window, found.total or 0)
+    page = catalog.page(filters, sort, window, viewer=viewer(), reviews=reviews)
+    return pagination.numbered(page, window, page.total or 0)

@@ -172,12 +172,12 @@ def hit_together(tier: str | None, exchanges: list[Exchange]) -> list[RateLimite
     """`hit` for the requests of identified callers, in one round trip for each limit of the tier; the errors."""
     if tier is None or not _is_limited(tier):
         return [None] * len(exchanges)
-    counts = count_all(tier, [key_of(each.caller) for each in exchanges])
+    counts = count_all(tier, [key_of(exchange.caller) for exchange in exchanges])
     refusals = list[RateLimited | None]()
-    for each, count in zip(exchanges, counts, strict=True):
-        each.counted.add(tier)
-        each.limits[tier] = count.states
-        refusals.append(None if count.is_admitted else RateLimited(wait_of(each.limits), tier))
+    for exchange, count in zip(exchanges, counts, strict=True):
+        exchange.counted.add(tier)
+        exchange.limits[tier] = count.states
+        refusals.append(None if count.is_admitted else RateLimited(wait_of(exchange.limits), tier))
     return refusals
 
 
@@ -222,7 +222,7 @@ def _count_all(storage: Any, tier: str, keys: list[str], counts: bool) -> list[C
     admitted, states = [True] * len(keys), [dict[RateLimitItem, LimitState]() for _ in keys]
     for item in sorted(items):  # the shortest window first
         names = [item.key_for(PREFIX, key, tier) for key in keys]
-        windows = storage.count(item, [*zip(names, (counts and each for each in admitted), strict=True)])
+        windows = storage.count(item, [*zip(names, (counts and is_admitted for is_admitted in admitted), strict=True)])
         at = storage.time()
         for place, window in enumerate(windows):
             admitted[place] &= window.is_admitted

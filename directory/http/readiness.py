@@ -24,8 +24,8 @@ REDIS_SECONDS = 1.0
 
 def checks() -> tuple[bool, dict[str, Any]]:
     """Whether the service is ready, with the results of the checks."""
-    found = {**_database(), "redis": _redis()}
-    return found["database"]["ok"] and found["migrations"]["ok"], found
+    results = {**_database(), "redis": _redis()}
+    return results["database"]["ok"] and results["migrations"]["ok"], results
 
 
 def _database() -> dict[str, Any]:
@@ -78,8 +78,8 @@ def report(app: Flask) -> None:
         except (SQLAlchemyError, TimeoutError) as error:
             if (missing := _missing_settings(error)) is not None:
                 log.error(missing)
-        found = _redis()
-    if found is not None and not found["ok"]:
+        result = _redis()
+    if result is not None and not result["ok"]:
         log.warning("Redis does not answer: each process counts rate limits by itself until it does")
 
 
@@ -88,7 +88,7 @@ def _report_reviewers() -> None:
     required = current_app.config["APPROVALS_REQUIRED"]
     short = approvals.short_of_people(required)
     if short:
-        slugs = ", ".join(each["slug"] for each in short)
+        slugs = ", ".join(category["slug"] for category in short)
         log.warning("fewer people may review than have to approve", extra={"required": required, "categories": slugs})
 
 

@@ -40,7 +40,7 @@ def notifying(user: Any) -> Iterator[MailServer | None]:
 
 def mail_server(**_path: Any) -> MailServer:
     """The mail server. Raises NotFound if no mail is sent, as if the routes that need one did not exist."""
-    found = configured_mail_server()
-    if found is None:
+    server = configured_mail_server()
+    if server is None:
         raise NotFound
-    return found
+    return server

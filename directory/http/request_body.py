@@ -77,13 +77,13 @@ def read_form() -> FormContent:
 
 def read_upload(media_types: Sequence[str]) -> bytes:
     """The body, of one of the media types. Raises TooLarge, UnsupportedMediaType, MalformedJson if it is incomplete."""
-    given = request.headers.get("Content-Type", "").strip(" \t").lower()
+    media_type = request.headers.get("Content-Type", "").strip(" \t").lower()
     most = body_max(request.method, request.path)
     try:
         data = _read_body(most)
     except TooLarge:
         raise TooLarge(_("This is too large: at most {number} KiB can be sent.", number=f"{most // 1024:,}")) from None
-    if given not in media_types:
+    if media_type not in media_types:
         raise UnsupportedMediaType(
             _("Send the body as {types} or {last}.", types=", ".join(media_types[:-1]), last=media_types[-1])
         )
@@ -171,7 +171,7 @@ def _require_type(wanted: str) -> None:
     media, *parameters = request.headers.get("Content-Type", "").split(";")
     if media.strip(" \t").lower() != wanted:
         raise UnsupportedMediaType(_("Send the body as {wanted}.", wanted=wanted))
-    if any(each.strip(" \t").lower() not in ("", "charset=utf-8", 'charset="utf-8"') for each in parameters):
+    if any(parameter.strip(" \t").lower() not in ("", "charset=utf-8", 'charset="utf-8"') for parameter in parameters):
         raise UnsupportedMediaType(_("Send {wanted} with no other parameter than charset=utf-8.", wanted=wanted))
     _require_no_coding()
 

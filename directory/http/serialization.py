@@ -38,23 +38,23 @@ def query_of(schema: Schema) -> Schema:
     known: dict[Schema, Schema] = current_app.extensions["queries"]
     if schema not in known:
         added = current_app.extensions["answers"].get(type(schema), ())
-        more = {name: field for each in added for name, field in each.schema.declared_fields.items()}
+        more = {name: field for extra in added for name, field in extra.schema.declared_fields.items()}
         known[schema] = type(schema).from_dict(more)() if more else schema
     return known[schema]
 
 
 def add_members(schema: type[Schema], answers: list[dict[str, Any]], *, by: Caller | None) -> None:
     """Add to answers, parts of them or a query the values of the members that extras add to their schema."""
-    for each in current_app.extensions["answers"].get(schema, ()):
-        each.add(answers, by=by)
+    for extra in current_app.extensions["answers"].get(schema, ()):
+        extra.add(answers, by=by)
 
 
 def members_of(schema: Schema, added: Mapping[type[Schema], Sequence[Any]]) -> dict[str, fields.Field[Any]]:
     """The fields of a schema, and those that are added to it."""
-    found = dict(schema.fields)
-    for each in added.get(type(schema), ()):
-        found |= each.schema.fields
-    return found
+    members = dict(schema.fields)
+    for extra in added.get(type(schema), ()):
+        members |= extra.schema.fields
+    return members
 
 
 def _compiled(schema: Schema, added: Mapping[type[Schema], Sequence[Any]]) -> Dump:
@@ -64,14 +64,14 @@ def _compiled(schema: Schema, added: Mapping[type[Schema], Sequence[Any]]) -> Du
         if not field.load_only
     ]
 
-    def dump(given: Any) -> dict[str, Any]:
-        get = given.get if isinstance(given, dict) else partial(getattr, given)
-        found = {}
+    def dump(source: Any) -> dict[str, Any]:
+        get = source.get if isinstance(source, dict) else partial(getattr, source)
+        dumped = {}
         for key, name, write in plan:
             value = get(name, _ABSENT)
             if value is not _ABSENT:
-                found[key] = value if write is None or value is None else write(value)
-        return found
+                dumped[key] = value if write is None or value is None else write(value)
+        return dumped
 
     return dump
 

@@ -48,7 +48,7 @@ def _is_file(root: Path, path: Path, suffix: str) -> bool:
 
 def translations(root: Path, tags: tuple[str, ...]) -> dict[str, list[Path]]:
     """The operator's files of each language of the site, and of English. Raises SiteError for those of another one."""
-    known, found = {tag.lower(): tag for tag in ("en", *tags)}, dict[str, list[Path]]()
+    known, by_tag = {tag.lower(): tag for tag in ("en", *tags)}, dict[str, list[Path]]()
     home = root / LOCALE
     for path in files(root, LOCALE, ".po"):
         folder, *name = path.relative_to(home).parts
@@ -58,18 +58,18 @@ def translations(root: Path, tags: tuple[str, ...]) -> dict[str, list[Path]]:
         if tag is None:
             raise SiteError(home / folder, f"{folder} is not among SITE_LANGUAGES: {', '.join(tags)}")
         if path.suffix != COMPILED:
-            found.setdefault(tag, []).append(path)
-    return found
+            by_tag.setdefault(tag, []).append(path)
+    return by_tag
 
 
 def synonyms(folder: str) -> Synonyms:
     """The words that mean the same, as the operator's file says; none without a folder or file. Raises SiteError."""
     named = files(Path(folder), "", ".txt", f"{SYNONYMS}*") if folder else ()
-    found = [path for path in named if path.name == SYNONYMS]
+    lists = [path for path in named if path.name == SYNONYMS]
     try:
-        return words.parse(text(found[0], LARGEST_WORDS)) if found else {}
+        return words.parse(text(lists[0], LARGEST_WORDS)) if lists else {}
     except words.WrongLine as error:
-        raise SiteError(f"{found[0]}:{error.number}", error) from None
+        raise SiteError(f"{lists[0]}:{error.number}", error) from None
 
 
 def text(path: Path, most: int = LARGEST_TEXT) -> str:

@@ -29,9 +29,9 @@ class Stored:
         yield InfoMetricFamily("directory_build", "The build of the service.", value=built)
         yield from _of_this_host()
         config, gauges = current_app.config, current_app.extensions["gauges"]
-        given = {"audit_days": config["AUDIT_RETENTION"], "approvals_required": config["APPROVALS_REQUIRED"]}
-        given["gauges"] = {name: gauge.count() for name, gauge in gauges.items()}
-        ask = health.Bounded(partial(health.ledger, db.engine, **given), health.SCRAPE_SECONDS)
+        settings = {"audit_days": config["AUDIT_RETENTION"], "approvals_required": config["APPROVALS_REQUIRED"]}
+        settings["gauges"] = {name: gauge.count() for name, gauge in gauges.items()}
+        ask = health.Bounded(partial(health.ledger, db.engine, **settings), health.SCRAPE_SECONDS)
         try:
             ledger = current_app.extensions.setdefault("ledger", ask)()
         except (SQLAlchemyError, TimeoutError):
@@ -103,7 +103,7 @@ def _outbox(ledger: health.Ledger) -> Iterator[Metric]:
     Of the mails given up, those are `dead` that the mail server did not take; the others are `refused`.
     """
     yield _by_label("directory_deliveries", "Webhook deliveries by state.", "state", ledger.deliveries)
-    configured = {each.name for each in current_app.extensions["webhooks"] if each.format != MAIL}
+    configured = {endpoint.name for endpoint in current_app.extensions["webhooks"] if endpoint.format != MAIL}
     ages = {name: _age(ledger.oldest.get(name)) for name in sorted({*configured, *ledger.oldest} - {MAIL})}
     text = "Age of the oldest pending delivery of an endpoint; 0: none."
     yield _by_label("directory_oldest_delivery_seconds", text, "endpoint", ages)
@@ -115,11 +115,11 @@ def _outbox(ledger: health.Ledger) -> Iterator[Metric]:
 
 def _connections(ledger: health.Ledger) -> Iterator[Metric]:
     """The connections to PostgreSQL; all 0 on SQLite, which has none."""
-    found = ledger.connections
-    counts = {state: getattr(found, state) for state in ("active", "idle", "in_transaction", "unknown")}
+    connections = ledger.connections
+    counts = {state: getattr(connections, state) for state in ("active", "idle", "in_transaction", "unknown")}
     yield _by_label("directory_database_connections", "Connections to PostgreSQL.", "state", counts)
     text = "How many connections PostgreSQL allows."
-    yield GaugeMetricFamily("directory_database_connections_max", text, value=found.most)
+    yield GaugeMetricFamily("directory_database_connections_max", text, value=connections.most)
 
 
 def _by_label(name: str, text: str, label: str, values: Mapping[str, float]) -> Metric:

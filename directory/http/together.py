@@ -69,10 +69,10 @@ class BatchedRoutes:
         if "HTTP_TRANSFER_ENCODING" in environ:
             return None
         for methods, path, rule, view in self._routes:
-            if environ["REQUEST_METHOD"] in methods and (found := path.fullmatch(environ["PATH_INFO"])) is not None:
+            if environ["REQUEST_METHOD"] in methods and (match := path.fullmatch(environ["PATH_INFO"])) is not None:
                 environ[ROUTE], exchange = rule, received(environ, began)
                 exchange.view = view
-                exchange.arguments = {name: int(number) for name, number in found.groupdict().items()}
+                exchange.arguments = {name: int(number) for name, number in match.groupdict().items()}
                 return BatchedRequest(exchange)
         return None
 
@@ -101,25 +101,27 @@ class Together:
     def answer(self, requests: list[BatchedRequest]) -> list[Outcome]:
         """The answers, in the order of the requests. An error of a single request is its outcome and not raised."""
         outcomes: dict[BatchedRequest, Any] = dict.fromkeys(requests)
-        waited = time.perf_counter() - min(each.exchange.began for each in requests)
+        waited = time.perf_counter() - min(request.exchange.began for request in requests)
         with self._app.app_context():
             with deadline.within(deadline.SECONDS - waited):
-                admitted = [each for each in self._identify(requests) if self._is_admitted(each, outcomes)]
-                self._prepare([each for each in admitted if outcomes[each] is None], outcomes)
+                admitted = [request for request in self._identify(requests) if self._is_admitted(request, outcomes)]
+                self._prepare([request for request in admitted if outcomes[request] is None], outcomes)
                 g.pop("exchange", None)  # what follows is for all of them
                 # Requests with the same `many` are answered together, whatever their methods.
-                asking = [each for each in admitted if outcomes[each] is None]
-                for many in dict.fromkeys(each.many for each in asking):
-                    mine = [each for each in asking if each.many is many]
-                    outcomes |= zip(mine, self._done(many, [each.vote for each in mine]), strict=True)
+                asking = [request for request in admitted if outcomes[request] is None]
+                for many in dict.fromkeys(request.many for request in asking):
+                    mine = [request for request in asking if request.many is many]
+                    outcomes |= zip(mine, self._done(many, [request.vote for request in mine]), strict=True)
                 # A vote that was not tried did not record its caller's last use.
-                refused = [each for each in admitted if each.is_use_due and _is_refused(outcomes[each])]
-                authentication.record_uses([each.exchange.caller for each in refused if each.exchange.caller])
-            return [self._finish(each, outcome) for each, outcome in outcomes.items()]
+                refused = [request for request in admitted if request.is_use_due and _is_refused(outcomes[request])]
+                authentication.record_uses([request.exchange.caller for request in refused if request.exchange.caller])
+            return [self._finish(request, outcome) for request, outcome in outcomes.items()]
 
     def _identify(self, requests: list[BatchedRequest]) -> list[BatchedRequest]:
         """Find the callers, by one statement for each kind of credential; return the requests with a caller."""
-        credentials = {each: authentication.credential_in(each.exchange.environ, self._cookie) for each in requests}
+        credentials = {
+            request: authentication.credential_in(request.exchange.environ, self._cookie) for request in requests
+        }
         try:
             with deadline.within(LOOKUP_SECONDS):
                 prefetched = sessions.prefetch(
@@ -128,10 +130,10 @@ class Together:
         except Exception as error:
             log_failure(log, "callers not looked up together", error)
             return []
-        for each, credential in credentials.items():
-            caller, each.is_use_due = (credential and sessions.caller_of(credential, prefetched)) or (None, False)
-            each.exchange.identify(caller and permissions.as_allowed(caller, self._app.config))
-        return [each for each in requests if each.exchange.caller]
+        for request, credential in credentials.items():
+            caller, request.is_use_due = (credential and sessions.caller_of(credential, prefetched)) or (None, False)
+            request.exchange.identify(caller and permissions.as_allowed(caller, self._app.config))
+        return [request for request in requests if request.exchange.caller]
 
     def _is_admitted(self, request: BatchedRequest, outcomes: dict[BatchedRequest, Any]) -> bool:
         """Whether the request may have a route; otherwise the application refuses it. Its route may still refuse it."""
@@ -149,17 +151,17 @@ class Together:
 
     def _prepare(self, requests: list[BatchedRequest], outcomes: dict[BatchedRequest, Any]) -> None:
         """Count the requests by tier, and have their views say what they ask for; errors are outcomes."""
-        for tier in dict.fromkeys(each.operation.tier for each in requests):
-            mine = [each for each in requests if each.operation.tier == tier]
-            outcomes |= zip(mine, rate_limits.hit_together(tier, [each.exchange for each in mine]), strict=True)
-        for each in requests:
-            if outcomes[each] is None:
-                g.exchange = exchange = each.exchange
+        for tier in dict.fromkeys(request.operation.tier for request in requests):
+            mine = [request for request in requests if request.operation.tier == tier]
+            outcomes |= zip(mine, rate_limits.hit_together(tier, [request.exchange for request in mine]), strict=True)
+        for request in requests:
+            if outcomes[request] is None:
+                g.exchange = exchange = request.exchange
                 try:
-                    each.operation.prepare(exchange)
-                    each.vote = exchange.view.asked(**exchange.arguments)._replace(is_use_due=each.is_use_due)
+                    request.operation.prepare(exchange)
+                    request.vote = exchange.view.asked(**exchange.arguments)._replace(is_use_due=request.is_use_due)
                 except Exception as error:
-                    outcomes[each] = error
+                    outcomes[request] = error
 
     def _done(self, many: Callable[[list[Any]], list[Any]], votes: list[Any]) -> list[Any]:
         try:

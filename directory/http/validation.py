@@ -26,8 +26,8 @@ Check = Callable[[dict[str, Any]], Errors]
 
 # What marshmallow says itself, to be translated as our own messages are.
 LIBRARY: dict[str, str] = {
-    each: each
-    for each in (
+    message: message
+    for message in (
         _("Missing data for required field."), _("Field may not be null."), _("Unknown field."), _("Not a string."),
         _("Not a valid string."), _("Not a valid integer."), _("Not a valid boolean."), _("Not a valid list."),
         _("Invalid input type."), _("Not a valid mapping type."), _("Invalid value."),
@@ -47,9 +47,9 @@ def checked_query(schema: Schema, exchange: Exchange) -> dict[str, Any]:
     """The parameters as the view's `query`; unknown ones are refused. Raises Invalid."""
     if schema is NOTHING and not exchange.query:
         return {}
-    given = exchange.parameters = exchange.parameters or read_query(exchange.query.encode("latin-1"))
+    parameters = exchange.parameters = exchange.parameters or read_query(exchange.query.encode("latin-1"))
     try:
-        loaded = query_of(schema).load(given)
+        loaded = query_of(schema).load(parameters)
     except ValidationError as error:
         raise Invalid([{"parameter": pointer(place)[2:], "detail": d} for place, d in _flat(error.messages)]) from None
     return {} if schema is NOTHING else {"query": loaded}
@@ -77,7 +77,7 @@ def read_loosely(query_string: bytes) -> dict[str, str]:
     parameters: dict[str, str] = {}
     for pair in query_string.split(b"&")[:PARAMETERS_MAX]:
         try:
-            name, value = (_unquote(each) for each in pair.partition(b"=")[::2])
+            name, value = (_unquote(part) for part in pair.partition(b"=")[::2])
         except ValueError:
             continue
         if name:
@@ -135,12 +135,12 @@ class JsonBody(Body):
         """Raises Invalid, MalformedJson, TooLarge, UnsupportedMediaType."""
         if self.optional and is_absent(current().environ):
             return {} if self.schema is NOTHING else _loaded(self, {}, [])
-        given, refused = read_json(required=not self.optional)
-        if given is None:
-            given = {}
-        if not isinstance(given, dict):
+        values, refused = read_json(required=not self.optional)
+        if values is None:
+            values = {}
+        if not isinstance(values, dict):
             raise Invalid([{"pointer": "#", "detail": _("The body must be an object.")}])
-        return _loaded(self, given, refused)
+        return _loaded(self, values, refused)
 
 
 @dataclass(frozen=True)
@@ -160,17 +160,17 @@ class FormBody(Body):
         fields = take_form()
         write_checks.refuse_other_user(current().aside.get(EXPECTED_USER))
         own = {name: value for name, value in fields if name.startswith(PREFIX)}
-        given: dict[str, Any] = {name: value for name, value in fields if value and name not in {*own, OWN_FIELDS}}
-        given |= {OWN_FIELDS: own} if own else {}
-        for name in given:
+        values: dict[str, Any] = {name: value for name, value in fields if value and name not in {*own, OWN_FIELDS}}
+        values |= {OWN_FIELDS: own} if own else {}
+        for name in values:
             if isinstance(self.schema.fields.get(name), Flag):
-                given[name] = True
+                values[name] = True
         names = [name for name, _value in fields]
         repeated = dict.fromkeys(name for name in names if names.count(name) > 1)
         refused = [{"pointer": pointer([name]), "detail": _("Must be given once.")} for name in repeated]
         if not {*self.files} >= {*current().files}:
             refused.append({"pointer": pointer([]), "detail": _("A file was sent in a field that takes none.")})
-        return _loaded(self, given, refused)
+        return _loaded(self, values, refused)
 
 
 EXPECTED_USER, KEPT = "expected_user", "kept"
@@ -207,10 +207,10 @@ class Upload(Body):
 UNREAD, NO_BODY = Body(), JsonBody(NOTHING, optional=True)
 
 
-def _loaded(body: Body, given: dict[str, Any], refused: Errors) -> dict[str, Any]:
+def _loaded(body: Body, values: dict[str, Any], refused: Errors) -> dict[str, Any]:
     """A body, validated by the schema and the rules. Raises Invalid with all errors."""
     try:
-        loaded: dict[str, Any] = body.schema.load(given)
+        loaded: dict[str, Any] = body.schema.load(values)
     except ValidationError as error:
         loaded = error.valid_data  # type: ignore[assignment]
         _add(refused, errors_of(error))
@@ -226,10 +226,10 @@ def errors_of(error: ValidationError) -> Errors:
     return [{"pointer": pointer(place), "detail": detail} for place, detail in _flat(error.messages)]
 
 
-def _add(refused: Errors, found: Errors) -> None:
-    """Add the errors of `found`, except at places that already have one."""
-    known = {each["pointer"] for each in refused}
-    refused += [each for each in found if each["pointer"] not in known]
+def _add(refused: Errors, errors: Errors) -> None:
+    """Add `errors`, except at places that already have one."""
+    known = {error["pointer"] for error in refused}
+    refused += [error for error in errors if error["pointer"] not in known]
 
 
 def _flat(messages: Any, path: tuple[str | int, ...] = ()) -> list[tuple[tuple[str | int, ...], str]]:
@@ -240,8 +240,8 @@ def _flat(messages: Any, path: tuple[str | int, ...] = ()) -> list[tuple[tuple[s
     if isinstance(messages, dict):
         unknown = [NOTHING.error_messages["unknown"]]
         return [
-            found
-            for step, below in sorted(messages.items(), key=lambda each: str(each[0]) if each[1] == unknown else "")
-            for found in _flat(below, (*path, step) if step != "_schema" else path)
+            error
+            for step, below in sorted(messages.items(), key=lambda item: str(item[0]) if item[1] == unknown else "")
+            for error in _flat(below, (*path, step) if step != "_schema" else path)
         ]
     return [(path, LIBRARY.get(message, str(message))) for message in messages]

@@ -69,5 +69,5 @@ def placeholders(text: str) -> set[str]:
 
 def has_the_placeholders(form: str, message: str, *, is_plural: bool) -> bool:
     """Whether a translation has the placeholders of its message. A form of a plural may leave its number out."""
-    found, wanted = placeholders(form), placeholders(message)
-    return wanted - ({"number"} if is_plural else set()) <= found <= wanted
+    present, wanted = placeholders(form), placeholders(message)
+    return wanted - ({"number"} if is_plural else set()) <= present <= wanted

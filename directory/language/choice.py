@@ -16,19 +16,19 @@ REMEMBERED = 512  # values of Accept-Language, each with its choice
 class Languages:
     """The languages of a site: their tags, of which `default` is one, and their catalogues.
 
-    A catalogue that is not `made` is made by `load` when it is first needed. With `several` languages the reader
+    A catalogue that is not `loaded` is made by `load` when it is first needed. With `several` languages the reader
     chooses. Problems and mails are `named` after their language, except where there is English alone.
     """
 
     def __init__(
         self, default: str = ENGLISH.tag, tags: Sequence[str] = (), load: Callable[[str], Catalogue] = Catalogue,
-        made: Iterable[Catalogue] = (),
+        loaded: Iterable[Catalogue] = (),
     ) -> None:  # fmt: skip
         self.default, self.tags, self._load = default, tuple(tags or (default,)), load
         self.several = len(self.tags) > 1
         self.named = self.tags != (ENGLISH.tag,)
         self._by_lower = {tag.lower(): tag for tag in self.tags}
-        self._catalogues = {each.tag: each for each in made}
+        self._catalogues = {catalogue.tag: catalogue for catalogue in loaded}
         self.accepted = lru_cache(REMEMBERED)(self._accepted)
 
     @property
@@ -63,8 +63,8 @@ class Languages:
 
 def ranges(header: str) -> Iterator[str]:
     """The language ranges of an Accept-Language, the most wanted first, without those that are refused."""
-    weighted = [(match[1], float(match[2] or 1)) for each in header.split(",") if (match := RANGE.fullmatch(each))]
-    return (wanted for wanted, quality in sorted(weighted, key=lambda each: -each[1]) if quality)
+    weighted = [(match[1], float(match[2] or 1)) for part in header.split(",") if (match := RANGE.fullmatch(part))]
+    return (wanted for wanted, quality in sorted(weighted, key=lambda pair: -pair[1]) if quality)
 
 
 PLAIN = Languages(load=lambda _tag: ENGLISH)  # English as it is written in the code

@@ -62,8 +62,8 @@ def locale_of(tag: str) -> Locale:
     """The facts of a language, else those of the language without its region, else English ones under its tag."""
     if tag == "en":
         return ENGLISH
-    if found := next(filter(None, map(_known().get, from_longest(tag))), None):
-        return Locale(**{**found, "months": tuple(found["months"]), "sizes": tuple(found["sizes"])})
+    if known := next(filter(None, map(_known().get, from_longest(tag))), None):
+        return Locale(**{**known, "months": tuple(known["months"]), "sizes": tuple(known["sizes"])})
     return ENGLISH if tag.startswith("en-") else Locale(name=tag)
 
 

@@ -34,9 +34,9 @@ class Message(str):
         """The message, or for another number than one `many`."""
         facts = facts or {}
         chosen = message if number == 1 or not many else many
-        made = super().__new__(cls, filled(chosen, facts) if facts else chosen)
-        made.id, made.many, made.number, made.facts, made.context = message, many, number, facts, context
-        return made
+        new = super().__new__(cls, filled(chosen, facts) if facts else chosen)
+        new.id, new.many, new.number, new.facts, new.context = message, many, number, facts, context
+        return new
 
     def filled(self, **facts: object) -> "Message":
         """The message with values for its placeholders: for a message of a table, which has none of them yet."""
@@ -49,7 +49,7 @@ class Message(str):
 
 def filled(text: str, facts: dict[str, object]) -> str:
     """A text with values in the place of its placeholders."""
-    return PLACEHOLDER.sub(lambda found: str(facts[found[1]]) if found[1] in facts else found[0], text)
+    return PLACEHOLDER.sub(lambda match: str(facts[match[1]]) if match[1] in facts else match[0], text)
 
 
 def _(message: str, /, **facts: object) -> Message:

@@ -58,25 +58,25 @@ def _parsed(path: Path) -> Any:
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: is not UTF-8 at byte {error.start}") from None
     except OSError as error:  # polib's own for what it cannot parse
-        found = re.search(r"\(line (\d+)\)", str(error))
+        match = re.search(r"\(line (\d+)\)", str(error))
         raise ValueError(
-            f"{path}:{found[1]}: {NO_LINE}" if found else f"{path}: cannot be read: {error.strerror}"
+            f"{path}:{match[1]}: {NO_LINE}" if match else f"{path}: cannot be read: {error.strerror}"
         ) from None
 
 
-def _rule(path: Path, given: str) -> Plural | None:
+def _rule(path: Path, rule: str) -> Plural | None:
     """The plural rule of a file; None where it has none. Raises ValueError."""
-    if not given:
+    if not rule:
         return None
-    found = RULE.fullmatch(given)
+    match = RULE.fullmatch(rule)
     try:
-        if found is None:
+        if match is None:
             raise ValueError
-        count, choose = int(found[1]), c2py(found[2])
+        count, choose = int(match[1]), c2py(match[2])
         if not all(0 <= choose(number) < count for number in TRIED):
             raise ValueError
     except (ValueError, ArithmeticError, RecursionError):
-        raise ValueError(f"{path}:{_line_of(path, 'Plural-Forms')}: {given!r} is not a plural rule") from None
+        raise ValueError(f"{path}:{_line_of(path, 'Plural-Forms')}: {rule!r} is not a plural rule") from None
     return count, choose
 
 

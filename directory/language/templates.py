@@ -63,7 +63,7 @@ class _Folder(NodeTransformer):
         self.generic_visit(node)
         if not isinstance(node.node, nodes.Name) or node.node.name not in {MESSAGE, PLURAL, CONTEXT}:
             return node
-        facts = {each.key: each.value for each in node.kwargs}
+        facts = {keyword.key: keyword.value for keyword in node.kwargs}
         if node.node.name == MESSAGE:
             [message] = self._constants(node, 1)
             return self._joined(node, message, self._catalogue.text(message), facts)
@@ -84,20 +84,20 @@ class _Folder(NodeTransformer):
     def visit_Output(self, node: nodes.Output) -> nodes.Node:  # noqa: N802
         """An output whose messages are written part by part, and not joined first."""
         self.generic_visit(node)
-        node.nodes = [part for each in node.nodes for part in self._parts(each)]
+        node.nodes = [part for child in node.nodes for part in self._parts(child)]
         return node
 
     def _parts(self, node: nodes.Expr) -> list[nodes.Expr]:
-        is_message = isinstance(node, nodes.Concat) and any(node is each for each in self._messages)
+        is_message = isinstance(node, nodes.Concat) and any(node is message for message in self._messages)
         return node.nodes if is_message else [node]  # type: ignore[attr-defined]
 
     def _constants(self, node: nodes.Call, count: int, *, others: int = 0) -> list[str]:
-        given = node.args[:count]
+        constants = node.args[:count]
         if len(node.args) != count + others or node.dyn_args or node.dyn_kwargs or not all(
-            isinstance(each, nodes.Const) and isinstance(each.value, str) for each in given
+            isinstance(constant, nodes.Const) and isinstance(constant.value, str) for constant in constants
         ):  # fmt: skip
             raise TemplateSyntaxError("a message is a constant text", node.lineno, self._name, self._filename)
-        return [each.value for each in given]  # type: ignore[attr-defined]
+        return [constant.value for constant in constants]  # type: ignore[attr-defined]
 
     def _joined(self, node: nodes.Call, message: str, text: str, facts: dict[str, nodes.Expr]) -> nodes.Expr:
         """The parts of a text, with the values of its placeholders between them."""

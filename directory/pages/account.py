@@ -263,9 +263,9 @@ class TokenForm(Strict):
 def create_token(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Create a token, and show its text on this answer alone: no address and no store of the browser has it."""
     expires_at = None if body["days"] == NEVER else now() + timedelta(days=int(body["days"]))
-    given = {"name": body["name"], "expires_at": expires_at}
-    made = transaction(lambda: auth.issue_token.view(body=given))  # type: ignore[attr-defined]
-    return account_form(made=made)  # after the transaction: a page is not rendered within one
+    values = {"name": body["name"], "expires_at": expires_at}
+    token = transaction(lambda: auth.issue_token.view(body=values))  # type: ignore[attr-defined]
+    return account_form(made=token)  # after the transaction: a page is not rendered within one
 
 
 @bp.post("/account/tokens/<id:token_id>/revoke")
@@ -291,8 +291,8 @@ class DeletionForm(DeletionInput):
 @same_as(account_deletion.delete, DeletionForm())
 def delete_account(query: dict[str, str], body: dict[str, Any]) -> Any:
     """Delete the account."""
-    given = {name: value for name, value in body.items() if name != "sure"}
-    signed_out = account_deletion.delete.view(body=given)  # type: ignore[attr-defined]
+    values = {name: value for name, value in body.items() if name != "sure"}
+    signed_out = account_deletion.delete.view(body=values)  # type: ignore[attr-defined]
     if not is_closed():
         return see_other(LEFT, signed_out)
     current().identify(None)  # who has left may open no page of a directory that only members read, so it is shown here

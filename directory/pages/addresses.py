@@ -56,7 +56,7 @@ def all_categories() -> PageAnswer:
     """Show all categories with their numbers of live projects, and the newest of these."""
     about, listed = Head(_("Categories"), _("All categories of the directory."), "/categories"), categories.listed()
     newest = front.newest(listed)
-    shown = CacheTags(tuple(each["id"] for some in newest.values() for each in some))
+    shown = CacheTags(tuple(project["id"] for some in newest.values() for project in some))
     return show("categories.html", about, tags=shown, categories=by_name(listed), newest=newest)
 
 
@@ -66,8 +66,8 @@ def all_categories() -> PageAnswer:
 def all_tags(query: dict[str, str]) -> PageAnswer:
     """Show the tags of live projects by name, with their numbers of live projects."""
     page = page_number(query)
-    found, is_last = tags.by_name(page, TAGS_PAGE)
-    if page > 1 and not found:
+    listed, is_last = tags.by_name(page, TAGS_PAGE)
+    if page > 1 and not listed:
         raise NotFound
     about = Head(
         paged(_("Tags"), page), _("All tags of the directory, by name."),
@@ -75,7 +75,7 @@ def all_tags(query: dict[str, str]) -> PageAnswer:
         previous=address_with("/tags", page=page - 1 if page > 2 else None) if page > 1 else "",
         next="" if is_last else address_with("/tags", page=page + 1),
     )  # fmt: skip
-    return show("tags.html", about, listed=found)
+    return show("tags.html", about, listed=listed)
 
 
 @bp.get("/manifest.webmanifest")
@@ -118,14 +118,14 @@ def password_page() -> Any:
 
 def routes(own: Collection[str]) -> Blueprint:
     """The routes of the help and of the other names of pages, without those that are pages of the operator."""
-    made = Blueprint(ADDRESSES, __name__)
-    made.after_request(explain)
+    blueprint = Blueprint(ADDRESSES, __name__)
+    blueprint.after_request(explain)
     for name, path in ALIASES.items():
         if name not in own:
-            made.add_url_rule(f"/{name}", name, _alias(path))
+            blueprint.add_url_rule(f"/{name}", name, _alias(path))
     if HELP not in own:
-        made.add_url_rule(f"/{HELP}", HELP, help_page)
-    return made
+        blueprint.add_url_rule(f"/{HELP}", HELP, help_page)
+    return blueprint
 
 
 def _alias(path: str) -> Callable[..., Any]:

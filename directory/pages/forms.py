@@ -136,16 +136,16 @@ def _refused(problem: dict[str, Any]) -> Form:
     typed, files = current().typed or {}, current().files  # nothing where the body could not be read
     errors: dict[str, str] = {}
     rest: list[str] = []
-    for each in problem.get("errors", []):
-        name, _slash, rest_of_it = each.get("pointer", "").removeprefix("#").removeprefix("/").partition("/")
+    for error in problem.get("errors", []):
+        name, _slash, rest_of_it = error.get("pointer", "").removeprefix("#").removeprefix("/").partition("/")
         name = f"{PREFIX}{rest_of_it}" if name == OWN_FIELDS and rest_of_it else name  # "#" is the whole
         if name and name != "token":
-            said = problem["detail"] if problem.get("existing") else each["detail"]
+            said = problem["detail"] if problem.get("existing") else error["detail"]
             errors.setdefault(name, said if typed.get(name) or name in files else BLANK)
         else:
-            rest.append(each["detail"])
+            rest.append(error["detail"])
     places = {name: place for place, name in enumerate(typed)}
-    errors = dict(sorted(errors.items(), key=lambda each: places.get(each[0], len(places))))
+    errors = dict(sorted(errors.items(), key=lambda entry: places.get(entry[0], len(places))))
     values = {name: value for name, value in typed.items() if not name.endswith(SECRET)}
     said = languages.joined(rest) or ("" if errors else problem["detail"])
     existing = problem.get("existing")

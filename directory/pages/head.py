@@ -62,7 +62,7 @@ class Head:
 
     def script(self) -> Markup:
         """The JSON-LD as the text of a script element, which no value in it can end."""
-        return Markup(_in_script(orjson.dumps([{"@context": CONTEXT, **each} for each in self.data]).decode()))  # noqa: S704
+        return Markup(_in_script(orjson.dumps([{"@context": CONTEXT, **item} for item in self.data]).decode()))  # noqa: S704
 
 
 def _in_script(text: str) -> str:
@@ -106,7 +106,7 @@ def software(project: dict[str, Any], site: Site) -> dict[str, Any]:
         "url": site.address(path_of(project)),
         "sameAs": links,
         **({"image": logo} if logo else {}),
-        **({"screenshot": [site.address(each["1280"]) for each in project["pictures"]]} if project["pictures"] else {}),
+        **({"screenshot": [site.address(shot["1280"]) for shot in project["pictures"]]} if project["pictures"] else {}),
         "applicationCategory": project["category"]["name"],
         "keywords": ", ".join(project["tags"]),
         **({"datePublished": f"{published:%Y-%m-%d}"} if published else {}),

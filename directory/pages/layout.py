@@ -177,11 +177,11 @@ def _html(template: str, language: Catalogue, values: dict[str, Any]) -> str:
     """A template in a language."""
     if language is ENGLISH:
         return render_template(template, **values)
-    made: dict[str, TranslatedEnvironment] = current_app.extensions["environments"]
-    if language.tag not in made:
-        made[language.tag] = _speaking(current_app.jinja_env, language)
+    environments: dict[str, TranslatedEnvironment] = current_app.extensions["environments"]
+    if language.tag not in environments:
+        environments[language.tag] = _speaking(current_app.jinja_env, language)
     current_app.update_template_context(values)
-    return made[language.tag].get_template(template).render(values)
+    return environments[language.tag].get_template(template).render(values)
 
 
 def _speaking(environment: Any, language: Catalogue) -> TranslatedEnvironment:
@@ -193,23 +193,23 @@ def _speaking(environment: Any, language: Catalogue) -> TranslatedEnvironment:
     def category(text: str) -> str:
         return language.text(text, CATEGORY)
 
-    made: TranslatedEnvironment = environment.speaking(
+    spoken: TranslatedEnvironment = environment.speaking(
         language, enumerated=enumerated, inline=language.say, category=category, day=language.locale.day,
         number=language.locale.number,
     )  # fmt: skip
-    made.globals |= {"script_words": script_words.translated(language), "between": language.locale.between}
-    return made
+    spoken.globals |= {"script_words": script_words.translated(language), "between": language.locale.between}
+    return spoken
 
 
 def slots(place: str) -> list[Any]:
     """What extras show at a place of a page: each with its `template`. While the pages are tried out there are none."""
-    found: list[Any] = current_app.extensions.get("slots", {}).get(place, [])
-    return found
+    of_place: list[Any] = current_app.extensions.get("slots", {}).get(place, [])
+    return of_place
 
 
-def slot_values(place: str, *given: Any) -> dict[str, Any]:
+def slot_values(place: str, *arguments: Any) -> dict[str, Any]:
     """The values of what extras show at a place of a page about the given."""
-    return {name: value for slot in slots(place) for name, value in slot.values(*given).items()}
+    return {name: value for slot in slots(place) for name, value in slot.values(*arguments).items()}
 
 
 def more_lists() -> dict[str, Message]:
@@ -313,11 +313,11 @@ def own_address() -> str:
     return own_path(f"{request.path}?{query}" if query else request.path)
 
 
-def own_path(given: str | None, default: str = "/") -> str:
+def own_path(place: str | None, default: str = "/") -> str:
     """The path of this site that a form gives as the next page, otherwise the default. Mails contain it, too."""
-    if not given or not given.startswith("/") or given.startswith("//") or not given.isprintable() or "\\" in given:
+    if not place or not place.startswith("/") or place.startswith("//") or not place.isprintable() or "\\" in place:
         return default
-    path = quote(given, safe="/?#&=%+:;,@!$'()*~-._")
+    path = quote(place, safe="/?#&=%+:;,@!$'()*~-._")
     return path if len(path) <= PATH_MAX else default
 
 
@@ -330,16 +330,16 @@ def tagged(content: str | bytes, content_type: str) -> Response:
 
 def page_number(query: dict[str, str]) -> int:
     """The page number in an address. Raises NotFound if it is not valid."""
-    given = query.get("page") or "1"
-    if not PAGE_NUMBER.fullmatch(given):
+    number = query.get("page") or "1"
+    if not PAGE_NUMBER.fullmatch(number):
         raise NotFound
-    return int(given)
+    return int(number)
 
 
 def address_with(path: str, **parameters: object) -> str:
     """A path with those parameters that have a value."""
-    given = "&".join(f"{name}={quote(str(value), safe=',')}" for name, value in parameters.items() if value)
-    return f"{path}?{given}" if given else path
+    query = "&".join(f"{name}={quote(str(value), safe=',')}" for name, value in parameters.items() if value)
+    return f"{path}?{query}" if query else path
 
 
 def init_app(app: Flask) -> None:

@@ -91,9 +91,9 @@ def _token(query: Query) -> str:
 def _form_by_token(template: str, title: str, form: Form, query: Query, **facts: Any) -> PageAnswer:
     """A form that a mailed link leads to, with the link's token. Raises NotFound where no mail is sent."""
     receivers.mail_server()
-    given, token = query or {}, _token(query)
+    parameters, token = query or {}, _token(query)
     head = Head(title, indexed=False)
-    page, headers = show(template, head, here="/", form=form, token=token, is_done="done" in given, **facts)
+    page, headers = show(template, head, here="/", form=form, token=token, is_done="done" in parameters, **facts)
     return page, {**headers, **NO_STORE}
 
 
@@ -137,10 +137,10 @@ def verify_page(query: Query = None, form: Form = EMPTY) -> PageAnswer:
 
     To open a link does not use it up.
     """
-    by, given = viewer(), query or {}
+    by, parameters = viewer(), query or {}
     facts = {
         "account": accounts.get(by.id) if by else None,
-        "is_sent": "sent" in given,
+        "is_sent": "sent" in parameters,
         "next": _next(query),
     }
     return _form_by_token("verify.html", _("Confirm your e-mail address"), form, query, **facts)

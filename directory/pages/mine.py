@@ -67,31 +67,31 @@ def own_projects_page(query: dict[str, str]) -> PageAnswer:
     by, number = caller(), page_number(query)
     if number * SIZE > DEPTH:
         raise NotFound
-    if asked := next((each for name, each in _own_lists().items() if query.get(name) == "1"), None):
+    if asked := next((own_list for name, own_list in _own_lists().items() if query.get(name) == "1"), None):
         return cast(PageAnswer, asked.show(by, number))
     is_voted = query.get("upvoted") == "1"
     status = query["status"] if not is_voted and query.get("status") in TABS else ""
     scope = {"upvoted": "me", "owner": None} if is_voted else {"owner": "me"}
     filters = public_scope(viewer=by, status=status or None, **scope)
-    found = catalog.page(filters, "newest", Window(SIZE, page=number), viewer=by)
+    page = catalog.page(filters, "newest", Window(SIZE, page=number), viewer=by)
     if not is_voted:
-        additions.add_queue_positions(found.items)
+        additions.add_queue_positions(page.items)
     chosen = {"upvoted": "1"} if is_voted else {"status": status}
     return show_list(
-        "mine.html", _("Your projects"), chosen, number, found, by=by, projects=found.items, status=status,
+        "mine.html", _("Your projects"), chosen, number, page, by=by, projects=page.items, status=status,
         is_voted=is_voted, said=SAID.get(query.get("done", "")),
-        unread=_unread(found.items) if not is_voted else set(),
+        unread=_unread(page.items) if not is_voted else set(),
         is_held_back=configured_mail_server() is not None and outbox.is_held_back(by.id),
         most_mails=outbox.UNCONFIRMED_MAILS,
-        states={} if is_voted else states(found.items, by),
+        states={} if is_voted else states(page.items, by),
     )  # fmt: skip
 
 
 def show_list(
-    template: str, title: Message, chosen: dict[str, str], number: int, found: Slice, *, by: Caller, **values: Any
+    template: str, title: Message, chosen: dict[str, str], number: int, listed: Slice, *, by: Caller, **values: Any
 ) -> PageAnswer:
     """A page of a list of a member, which `chosen` asks for in the address. Raises NotFound if the list ends before."""
-    pages = max(1, -(-(found.total or 0) // SIZE))
+    pages = max(1, -(-(listed.total or 0) // SIZE))
     if number > pages:
         raise NotFound
     previous, next_ = _beside(chosen, number, pages)
@@ -105,7 +105,7 @@ def show_list(
 
 def _own_lists() -> dict[str, Any]:
     """The lists that extras add, by the parameters that ask for them."""
-    return {name: each for name, each in current_app.extensions["own_lists"].items() if each.is_on()}
+    return {name: own_list for name, own_list in current_app.extensions["own_lists"].items() if own_list.is_on()}
 
 
 def _unread(projects: list[dict[str, Any]]) -> set[int]:
@@ -137,15 +137,15 @@ def own_project(
     project = catalog.one(project_id, viewer=by)
     permissions.require_editor(by, catalog.whose(project_id))
     is_owner = permissions.owns(by, project["owner"]["id"])
-    found = _thread(project_id, query.get("before", "")) if is_owner else Slice([], None, None)
+    entries = _thread(project_id, query.get("before", "")) if is_owner else Slice([], None, None)
     page, headers = show(
         "mine_project.html", Head(project["title"], indexed=False), here=f"{HERE}/{project_id}", entry="forms",
         project=project, event_names=EVENTS, labels=FIELDS, revised=revised(project),
         state=state(project, by), said=_said(query.get("done", ""), project),
         **slot_values("own_project", project) | of_slots,
         form=form, is_owner=is_owner,
-        lines=_with_events(project_id, found, is_last="before" not in query),
-        earlier=found.previous, entry_names=ENTRIES, senders=SENDERS,
+        lines=_with_events(project_id, entries, is_last="before" not in query),
+        earlier=entries.previous, entry_names=ENTRIES, senders=SENDERS,
         answer_max=ANSWER_MAX,
     )  # fmt: skip
     return page, {**headers, **NO_STORE}
@@ -161,8 +161,8 @@ def _said(done: str, project: dict[str, Any]) -> str:
 
 def _thread(project_id: int, before: str) -> Slice:
     """The last entries of the thread of a project of the caller, or those before an id."""
-    given = {"before": int(before)} if NUMBER.fullmatch(before) else {}
-    return thread.latest(project_id, ENTRIES_MAX, by=caller(), naming=shows_reviewers(), **given)
+    limits = {"before": int(before)} if NUMBER.fullmatch(before) else {}
+    return thread.latest(project_id, ENTRIES_MAX, by=caller(), naming=shows_reviewers(), **limits)
 
 
 def _with_events(project_id: int, entries: Slice, *, is_last: bool) -> list[dict[str, Any]]:
@@ -170,15 +170,15 @@ def _with_events(project_id: int, entries: Slice, *, is_last: bool) -> list[dict
 
     The first page begins with the project; `is_last` is whether the last one is shown.
     """
-    shown = [each["at"] for each in entries.items]
+    shown = [entry["at"] for entry in entries.items]
     first, last = shown[0] if entries.previous else None, shown[-1] if shown and not is_last else None
-    told = {(each["at"], each["kind"]) for each in entries.items}
+    told = {(entry["at"], entry["kind"]) for entry in entries.items}
     events = [
-        each
-        for each in audit.timeline(project_id, Window(100, page=None), naming_fields=True).items
-        if (each["at"], KINDS[each["event"]]) not in told
-        and (first is None or each["at"] >= first)
-        and (last is None or each["at"] <= last)
+        event
+        for event in audit.timeline(project_id, Window(100, page=None), naming_fields=True).items
+        if (event["at"], KINDS[event["event"]]) not in told
+        and (first is None or event["at"] >= first)
+        and (last is None or event["at"] <= last)
     ]
     return sorted([*events, *entries.items], key=itemgetter("at"))
 

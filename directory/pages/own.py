@@ -99,29 +99,29 @@ def read(folder: str, caching: str, site: Languages) -> OwnSite:
 
 def _fronts(root: Path, site: Languages) -> dict[str, str]:
     """The HTML for the first page by the tag of its language."""
-    found = site_dir.files(root, "", SUFFIX, f"{FRONT}*{SUFFIX}")
-    paths = [path for path in found if path.name.split(".")[0] == FRONT]
+    files = site_dir.files(root, "", SUFFIX, f"{FRONT}*{SUFFIX}")
+    paths = [path for path in files if path.name.split(".")[0] == FRONT]
     return {_language(path, site): markdown.page_html(site_dir.text(path)) for path in paths}
 
 
 def _pages(root: Path, site: Languages) -> tuple[OwnPage, ...]:
     """The pages, each with its translations."""
-    found: dict[str, dict[str, OwnPage]] = {}
+    by_name: dict[str, dict[str, OwnPage]] = {}
     for path in site_dir.files(root, PAGES, SUFFIX):
         page = _page(root / PAGES, path)
-        found.setdefault(page.name, {})[_language(path, site)] = page
-    for name, pages in found.items():
+        by_name.setdefault(page.name, {})[_language(path, site)] = page
+    for name, pages in by_name.items():
         if "" not in pages:
             raise SiteError(root / PAGES, f"there is a translation of {name}{SUFFIX}, but not the page itself")
-    return tuple(replace(pages.pop(""), translations=pages) for pages in found.values())
+    return tuple(replace(pages.pop(""), translations=pages) for pages in by_name.values())
 
 
 def _language(path: Path, site: Languages) -> str:
     """The tag in the name of a file, as de in imprint.de.md; empty if it has none. Raises SiteError."""
-    given = path.stem.partition(".")[2]
-    if given and not site.known(given):
-        raise SiteError(path, f"{given} is not among SITE_LANGUAGES: {', '.join(site.tags)}")
-    return site.known(given)
+    tag = path.stem.partition(".")[2]
+    if tag and not site.known(tag):
+        raise SiteError(path, f"{tag} is not among SITE_LANGUAGES: {', '.join(site.tags)}")
+    return site.known(tag)
 
 
 def _page(home: Path, path: Path) -> OwnPage:
@@ -179,7 +179,7 @@ def try_out(app: Flask) -> None:
         try:
             layout.rendered(Head("Not found", path="/"))
         except Exception as error:
-            frames = [each for each in traceback.extract_tb(error.__traceback__) if each.filename.startswith(folder)]
+            frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(folder)]
             place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else folder
             raise SiteError(place, error) from None
 

@@ -33,24 +33,24 @@ def joined(query: Mapping[str, str]) -> dict[str, str] | None:
 
 def toggled(own: tuple[Asked, ...], name: str, value: str) -> tuple[Asked, ...]:
     """The filters with another value of a field, or without it if they have it."""
-    values = next((each.values for each in own if each.field == name), ())
+    values = next((narrowing.values for narrowing in own if narrowing.field == name), ())
     return with_text(own, name, SEPARATOR.join(sorted({*values} ^ {value})))
 
 
 def with_text(own: Iterable[Asked], name: str, text: str) -> tuple[Asked, ...]:
     """The filters with this one by a field, or with an empty text without one."""
-    others = [each for each in own if each.field != name]
+    others = [narrowing for narrowing in own if narrowing.field != name]
     return tuple(sorted([*others, *([Asked(name, text)] if text else [])]))
 
 
 def words(own: Iterable[Asked]) -> list[tuple[str, str, str]]:
     """The filters in words: the name of each field, what it is narrowed to with its label, and without one beside."""
-    defined, found, comma = own_fields.latest(), [], chosen().say(COMMA)
-    for each in own:
-        field = defined[each.field]
-        said = comma.join(own_values.word(field, value) for value in each.values) or _range(each.text)
-        found.append((each.field, own_values.labelled(field, said), own_values.alone(field, said)))
-    return found
+    defined, described, comma = own_fields.latest(), [], chosen().say(COMMA)
+    for narrowing in own:
+        field = defined[narrowing.field]
+        said = comma.join(own_values.word(field, value) for value in narrowing.values) or _range(narrowing.text)
+        described.append((narrowing.field, own_values.labelled(field, said), own_values.alone(field, said)))
+    return described
 
 
 def _range(text: str) -> str:
@@ -63,8 +63,8 @@ def _range(text: str) -> str:
 
 def narrower(counted: Mapping[str, Mapping[str, int]], own: Iterable[Asked]) -> list[dict[str, Any]]:
     """What the side of a list has: the fields by which it can be narrowed, with their values or the ends of a range."""
-    by_name = {each.field: each for each in own}
-    found = []
+    by_name = {narrowing.field: narrowing for narrowing in own}
+    listed = []
     for name, field in own_filters.facets(own_fields.latest()).items():
         taken_by = by_name.get(name)
         about: dict[str, Any] = {"name": name, "label": own_values.title(field), "kind": field.kind.name.lower()}
@@ -79,5 +79,5 @@ def narrower(counted: Mapping[str, Mapping[str, int]], own: Iterable[Asked]) -> 
             first, is_range, last = taken_by.text.partition(TO) if taken_by else ("", "", "")
             about["ends"] = (first, last if is_range else first)
         if about.get("values") or "ends" in about:
-            found.append(about)
-    return found
+            listed.append(about)
+    return listed

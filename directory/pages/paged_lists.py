@@ -36,9 +36,9 @@ def show_list(
     page = page_number(query)
     if page * SIZE > DEPTH:
         raise NotFound
-    found = catalog.page(filters, sort, Window(SIZE, page=page), viewer=viewer())
-    pages = min(-(-(found.total or 0) // SIZE), DEPTH // SIZE)
-    if page > max(1, pages) or not (found.total or may_be_empty):
+    projects = catalog.page(filters, sort, Window(SIZE, page=page), viewer=viewer())
+    pages = min(-(-(projects.total or 0) // SIZE), DEPTH // SIZE)
+    if page > max(1, pages) or not (projects.total or may_be_empty):
         raise NotFound
     first = (page - 1) * SIZE + 1
     about = head.Head(
@@ -48,12 +48,12 @@ def show_list(
         previous=_address(path, page - 1) if page > 1 else "",
         next=_address(path, page + 1) if page < pages else "",
         feeds=feeds,
-        data=[head.item_list(found.items, here(), first), head.breadcrumbs(here(), (title, path))],
+        data=[head.item_list(projects.items, here(), first), head.breadcrumbs(here(), (title, path))],
     )
-    shown = {"items": found.items, "pagination": {"page": page}}
+    shown = {"items": projects.items, "pagination": {"page": page}}
     return show(
         template, about, tags=page_tags(shown, {"sort": sort}), title=title, intro=intro, path=path,
-        projects=found.items, found=found, page=page, pages=pages, first=first,
+        projects=projects.items, found=projects, page=page, pages=pages, first=first,
         orders={address_with("/", sort=sort if sort != "newest" else None): NAMES[sort] for sort in PUBLIC}, **values,
     )  # fmt: skip
 

@@ -53,7 +53,7 @@ def project_page(project_id: int, title: str) -> PageAnswer:
     others = [] if is_own else related.of(project, viewer=by)
     events = audit.timeline(project_id, Window(100, page=None), naming_fields=True).items if is_own else []
     return show(
-        "project.html", _head(project), tags=CacheTags((project_id, *(each["id"] for each in others))), project=project,
+        "project.html", _head(project), tags=CacheTags((project_id, *(item["id"] for item in others))), project=project,
         is_own=is_own, related=others,
         events=events, event_names=EVENTS, labels=FIELDS, revised=revised(project),
         state=state(project, by) if by is not None and is_own else None,

@@ -56,10 +56,10 @@ class TagLine(fields.String):
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
         line = super()._deserialize(value, attr, data, **kwargs)
-        if len(line) > LINE_MAX or len(found := typed_tags(line)) > TAGS_MAX:
+        if len(line) > LINE_MAX or len(tags := typed_tags(line)) > TAGS_MAX:
             raise ValidationError(_("Up to {number} tags.", number=TAGS_MAX))
         slugs = []
-        for tag in found:
+        for tag in tags:
             try:
                 slugs.append(Slug(TAG_MAX).deserialize(tag))
             except ValidationError:
@@ -91,15 +91,15 @@ class TypedValues(OwnValues):
     """Values of own fields as they are typed; each ticked choice of several has its own name behind the field's."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any) -> Any:
-        defined, found = own_fields.present(), dict[str, Any]()
+        defined, values = own_fields.present(), dict[str, Any]()
         for key, text in value.items():
             name, _dot, choice = key.removeprefix(PREFIX).partition(".")
             own = defined.get(name)
             if own is not None and own.kind is Kind.CHOICES:
-                found[name] = [*found.get(name, []), *([choice] if choice and text else [])]
+                values[name] = [*values.get(name, []), *([choice] if choice and text else [])]
             else:
-                found[name] = own_fields.typed(own, text.strip()) if text.strip() else None
-        return super()._deserialize(found, attr, data, **kwargs)
+                values[name] = own_fields.typed(own, text.strip()) if text.strip() else None
+        return super()._deserialize(values, attr, data, **kwargs)
 
 
 ASKING = {
@@ -175,21 +175,21 @@ def chosen(field: str, most: int, convert: Callable[..., T], refusal: Message) -
 
 def texts(values: Mapping[str, Any]) -> dict[str, str]:
     """Values of fields as the form shows them, by the names of its inputs."""
-    found: dict[str, str] = {}
+    typed: dict[str, str] = {}
     for name, value in table.flat(values).items():
         if not name.startswith(PREFIX):
-            found[name] = ", ".join(value) if name == "tags" else value or ""
+            typed[name] = ", ".join(value) if name == "tags" else value or ""
         elif isinstance(value, list):
-            found |= {name: "", **{f"{name}.{choice}": "true" for choice in value}}
+            typed |= {name: "", **{f"{name}.{choice}": "true" for choice in value}}
         else:
-            found[name] = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-    return found
+            typed[name] = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return typed
 
 
 def waiting(project: Mapping[str, Any]) -> dict[str, Any]:
     """The changes of a project that wait for review."""
-    found: dict[str, Any] = (project["revision"] or {}).get("changes") or {}
-    return found
+    changes: dict[str, Any] = (project["revision"] or {}).get("changes") or {}
+    return changes
 
 
 def live(project: Mapping[str, Any]) -> dict[str, Any]:

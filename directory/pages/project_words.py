@@ -16,8 +16,8 @@ from directory.services.review import thread
 from directory.services.turns import Standing
 
 _NAMES: dict[str, str] = {
-    each: each
-    for each in (
+    word: word
+    for word in (
         _("title"), _("tagline"), _("author"), _("description"), _("category"), _("tags"), _("logo"), _("pictures"),
     )
 }  # fmt: skip
@@ -25,7 +25,7 @@ FIELDS = {field.name: field.label or _NAMES.get(field.name, field.name) for fiel
 EVENTS = {name: event.timeline for event, name in TIMELINE.items()}
 KINDS = {name: event.kind for event, name in TIMELINE.items()}  # of the entries in the thread that tell of them
 # The entries of a thread, by kind; of a message the sender says who wrote it.
-ENTRIES = {each.kind: each.thread for each in events.TABLE if each.kind}
+ENTRIES = {event.kind: event.thread for event in events.TABLE if event.kind}
 SENDERS = {"owner": _("You"), "reviewers": _("Reviewers"), "service": _("The service")}
 
 
@@ -46,10 +46,10 @@ class State:
 
 def states(projects: list[dict[str, Any]], by: Caller) -> dict[int, State]:
     """The states of projects, as `by`, their owner or an administrator, sees them; by id."""
-    found: dict[int, Standing] = {project["id"]: project["standing"] for project in projects}
-    asked = [number for number, one in found.items() if one.asked is Asked.CHANGES]
+    standings: dict[int, Standing] = {project["id"]: project["standing"] for project in projects}
+    asked = [number for number, one in standings.items() if one.asked is Asked.CHANGES]
     written = thread.newest(asked) if asked else {}
-    return {project["id"]: _state(project, found[project["id"]], written, by) for project in projects}
+    return {project["id"]: _state(project, standings[project["id"]], written, by) for project in projects}
 
 
 def state(project: dict[str, Any], by: Caller) -> State:
@@ -68,8 +68,8 @@ def _state(project: dict[str, Any], standing: Standing, written: Mapping[Any, di
 def _quoted(project: dict[str, Any], standing: Standing, written: Mapping[Any, dict[str, Any]]) -> Any:
     """What the reviewers asked for, and the reason of the last rejection or unpublishing."""
     request, decision = (written.get((project["id"], is_request)) for is_request in (True, False))
-    given = project["rejection_reason"] or (project["revision"] or {}).get("reason")
-    reason = given and service_words.said(given)
+    stored = project["rejection_reason"] or (project["revision"] or {}).get("reason")
+    reason = stored and service_words.said(stored)
     was_down = decision is not None and decision["kind"] == MessageKind.UNPUBLISHED
     if standing.asked is Asked.CHANGES:
         reason = decision["text"] if decision and was_down and not standing.of_changes else None

@@ -149,7 +149,7 @@ def member(username: str, query: dict[str, str]) -> Any:
         data=[head.item_list(items, here(), (wanted.page - 1) * SIZE + 1)],
     )
     # The sum of votes is that of all projects, also of those on other pages.
-    shown = CacheTags(tuple(each["id"] for each in items)) if pages == 1 else None
+    shown = CacheTags(tuple(project["id"] for project in items)) if pages == 1 else None
     return show(
         "member.html", about, tags=shown, member=profile, projects=items, page=wanted.page, pages=pages
     )  # fmt: skip
@@ -159,9 +159,9 @@ def _fits(slug: str, longest: int) -> bool:
     return len(slug) <= longest and SLUG.fullmatch(slug) is not None
 
 
-def _tags(given: str | None) -> tuple[str, ...]:
+def _tags(text: str | None) -> tuple[str, ...]:
     """The tags of the parameter `tag`. Raises NotFound for an impossible one, and for too many."""
-    named = tags.split((given or "").lower())
+    named = tags.split((text or "").lower())
     if len(named) > tags.MOST or not all(_fits(tag, TAG_MAX) for tag in named):
         raise NotFound
     return tuple(named)
@@ -198,22 +198,22 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     # Before the categories are read: what a search counts within their transaction would not be stored.
     found_by = None if refused else ways.matched(filters)
     listed = by_name(categories.listed())
-    chosen = next((each for each in listed if each.slug == wanted.category), None)
+    chosen = next((category for category in listed if category.slug == wanted.category), None)
     if wanted.category and chosen is None:
         if (slug := present(wanted.category)) is None:
             raise NotFound
         raise _moved("/categories", slug, CATEGORY_SLUG_MAX, query)
-    found, narrower = Slice([], None, None, total=0), None
+    projects, narrower = Slice([], None, None, total=0), None
     if not refused:
         window = Window(SIZE, page=wanted.page)
-        found = catalog.page(filters, wanted.sort, window, viewer=viewer(), found_by=found_by)
+        projects = catalog.page(filters, wanted.sort, window, viewer=viewer(), found_by=found_by)
         narrower = facets.of(filters, listed, found_by)
-    total = found.total or 0
+    total = projects.total or 0
     pages = min(-(-total // SIZE), DEPTH // SIZE)
     if wanted.page > max(1, pages) or (not total and not all(tags.used([*wanted.tags]).values())):
         raise NotFound
-    searched = {} if wanted.q is None or refused else _of_search(wanted, filters, found, listed)
-    shown = {"items": found.items, "nearest": searched.get("near"), "pagination": {"page": wanted.page}}
+    searched = {} if wanted.q is None or refused else _of_search(wanted, filters, projects, listed)
+    shown = {"items": projects.items, "nearest": searched.get("near"), "pagination": {"page": wanted.page}}
     tagged = page_tags(shown, {"q": wanted.q, "sort": wanted.sort})
     site = current_app.extensions["site"]
     is_front = wanted == Wanted() and not query.get("sort")
@@ -223,13 +223,13 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     if cards:
         tagged = None  # any vote may change them
     page, headers = show(
-        "list.html", _head(wanted, chosen, found, pages),
+        "list.html", _head(wanted, chosen, projects, pages),
         tags=with_shelves(tagged, shelves) if is_front and tagged else tagged, shelves=shelves,
         came=front.published() if is_front and not (site.headline or site.tagline) else 0,
         front=current_app.extensions["own_site"].front(language().tag) if is_front else "",
         wanted=wanted, around=wanted if total else Wanted(), trending=cards, chosen=chosen,
-        heading=_title(wanted, _subject(wanted, chosen)), categories=listed, found=found,
-        projects=found.items, narrower=narrower,
+        heading=_title(wanted, _subject(wanted, chosen)), categories=listed, found=projects,
+        projects=projects.items, narrower=narrower,
         own_facets=own_values.narrower(narrower.fields if narrower else {}, wanted.own), most_tags=tags.MOST,
         pages=pages, under=partial(_heading, today=now().date()), sorts=SORTS, meanings=MEANINGS, ranked=RANKED,
         size=SIZE,
@@ -253,12 +253,12 @@ def _heading(day: date, today: date) -> tuple[str, str]:
     return (str(month), MONTHS[day.month - 1]) if month.first <= day else (str(day.year), str(day.year))
 
 
-def _of_search(wanted: Wanted, filters: Filters, found: Slice, listed: list[Category]) -> dict[str, Any]:
+def _of_search(wanted: Wanted, filters: Filters, projects: Slice, listed: list[Category]) -> dict[str, Any]:
     """What the page of a search has in addition: what is near to it, other spellings, and what it names."""
-    query, total = wanted.q or "", found.total or 0
+    query, total = wanted.q or "", projects.total or 0
     is_first = wanted.sort == "best" and wanted.page == 1
     return {
-        "near": nearest.nearest(filters, found.items, total, viewer=viewer()) if is_first else None,
+        "near": nearest.nearest(filters, projects.items, total, viewer=viewer()) if is_first else None,
         "suggested": [] if total else suggestions.nearest(filters),
         "as_words": suggestions.as_words(query),
         "named": _named(query, listed),
@@ -268,12 +268,16 @@ def _of_search(wanted: Wanted, filters: Filters, found: Slice, listed: list[Cate
 def _named(query: str, listed: list[Category]) -> list[tuple[str, str, Wanted]]:
     """The categories and tags that a whole query names: what each is, its name, and its list."""
     key, say = _key(query), language().say
-    named = [each for each in listed if key in {_key(each.name), _key(say(category_name(each))), each.slug}]
+    named = [
+        category
+        for category in listed
+        if key in {_key(category.name), _key(say(category_name(category))), category.slug}
+    ]
     spelled = typed_tags(query)
     possible = [tag for tag in dict.fromkeys((key, *(spelled if len(spelled) == 1 else ()))) if _fits(tag, TAG_MAX)]
     used = sorted(tag for tag, number in tags.used(possible).items() if number)
     return [
-        *(("category", category_name(each), Wanted(category=each.slug)) for each in named),
+        *(("category", category_name(category), Wanted(category=category.slug)) for category in named),
         *(("tag", tag, Wanted(tags=(tag,))) for tag in used),
     ]
 
@@ -285,10 +289,10 @@ def _key(text: str) -> str:
 
 def _read(at: Wanted, query: dict[str, str]) -> tuple[Wanted, str]:
     """The list that the parameters ask for, and the error of the search."""
-    given = {name: query[name] for name in QUERY.fields if query.get(name)}
+    values = {name: query[name] for name in QUERY.fields if query.get(name)}
     refused: dict[str, Any] = {}
     try:
-        taken = QUERY.load(given)
+        taken = QUERY.load(values)
     except ValidationError as error:
         taken, refused = error.valid_data, error.messages  # type: ignore[assignment]
     page, text = page_number(query), taken.get("q")
@@ -299,13 +303,13 @@ def _read(at: Wanted, query: dict[str, str]) -> tuple[Wanted, str]:
     return replace(at, q=text, sort=sort, page=page, own=own), next(iter(refused.get("q", [])), "")
 
 
-def _head(wanted: Wanted, chosen: Any, found: Slice, pages: int) -> head.Head:
+def _head(wanted: Wanted, chosen: Any, projects: Slice, pages: int) -> head.Head:
     page, subject, feeds = wanted.page, _subject(wanted, chosen), [head.NEW]
     if subject:
         filters = {"category": wanted.category, "tag": tags.SEPARATOR.join(wanted.tags)}
         path = address_with(head.NEW.path, **filters, **own_filters.texts(wanted.own))
         feeds.insert(0, head.Feed(_("New projects: {subject}", subject=subject), path))
-    data = [head.item_list(found.items, here(), (page - 1) * SIZE + 1)]
+    data = [head.item_list(projects.items, here(), (page - 1) * SIZE + 1)]
     return head.Head(
         head.paged(_title(wanted, subject), page),
         _described(subject, chosen) if subject else "",

@@ -44,13 +44,13 @@ def translated(language: Catalogue) -> Mapping[str, Markup]:
 
 
 def _pairs(language: Catalogue, words: Sequence[Message]) -> list[tuple[str, str | list[str]]]:
-    found: list[tuple[str, str | list[str]]] = []
-    for each in words:
-        if each.many:
-            forms, _choose = language.forms(each.id, each.many)
-            found.append((each.id, [*forms]))
-        elif (text := language.text(each.id)) != each.id:
-            found.append((each.id, text))
+    pairs: list[tuple[str, str | list[str]]] = []
+    for message in words:
+        if message.many:
+            forms, _choose = language.forms(message.id, message.many)
+            pairs.append((message.id, [*forms]))
+        elif (text := language.text(message.id)) != message.id:
+            pairs.append((message.id, text))
     if language.locale.between != " ":
-        found.append((" ", language.locale.between))
-    return found
+        pairs.append((" ", language.locale.between))
+    return pairs

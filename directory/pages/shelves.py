@@ -21,8 +21,8 @@ def with_shelves(listed: CacheTags, shelves: list[front.Shelf]) -> CacheTags | N
     """
     if any(shelf.kind == "category" for shelf in shelves):
         return None
-    votes = [each["upvotes"] for shelf in shelves if shelf.kind in {"week", "thirty"} for each in shelf.projects]
+    votes = [project["upvotes"] for shelf in shelves if shelf.kind in {"week", "thirty"} for project in shelf.projects]
     is_full = any(shelf.kind == "week" and len(shelf.projects) == front.BEST for shelf in shelves)
     lowest, highest = min(votes) if is_full else 0, max(votes, default=0)
-    shown = (each["id"] for shelf in shelves for each in shelf.projects)
+    shown = (project["id"] for shelf in shelves for project in shelf.projects)
     return CacheTags((*listed.projects, *shown), lowest, highest)

@@ -44,7 +44,7 @@ def sign_in_form(form: Form = EMPTY, query: dict[str, str] | None = None, reason
 def accepted() -> list[str]:
     """How the addresses of new accounts have to end; empty where each may have one, or nobody."""
     config = current_app.config
-    return [users.ending(each) for each in config["SIGNUP_DOMAINS"] if config["REGISTRATION_OPEN"]]
+    return [users.ending(domain) for domain in config["SIGNUP_DOMAINS"] if config["REGISTRATION_OPEN"]]
 
 
 def _texts_of(kept: str) -> dict[str, str]:

@@ -112,11 +112,11 @@ def sign_up(query: dict[str, str], body: dict[str, Any]) -> Any:
     """
     _require_https()
     to = next_page(query)
-    given = {
+    arguments = {
         "next_path": to if to != "/" else None,
         "language": languages.of_visitor(current().query),
     }
-    signed = auth.register.view(body=body, **given)  # type: ignore[attr-defined]
+    signed = auth.register.view(body=body, **arguments)  # type: ignore[attr-defined]
     votes = to.startswith("/voted/") and not (needs_verified("vote") or current_app.config["SIGNUP_DOMAINS"])
     if receivers.configured_mail_server() and not votes:
         to = address_with("/verify", sent=1, next=to if to != "/" else "")

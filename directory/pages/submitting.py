@@ -56,17 +56,17 @@ form_of: Any = {"transactional": False, "tier": "write"}
 page_of_member = Operation(tier="read", page=True, parameters=True, etag=True)
 
 
-def submit_form(form: Form = EMPTY, found: dict[str, Any] | None = None, *, more_fields: bool = False) -> PageAnswer:
+def submit_form(form: Form = EMPTY, matches: dict[str, Any] | None = None, *, more_fields: bool = False) -> PageAnswer:
     """The form of a new project, and the similar projects that were found; with `more_fields` of another category."""
     if form.code == "unauthenticated":
         return again(form)
-    facts = {"found": found, "more_fields": more_fields, "takes": turn_words.review_takes()}
+    facts = {"found": matches, "more_fields": more_fields, "takes": turn_words.review_takes()}
     facts |= slot_values("submit_form") | slot_values("submit_fields")
     return _form(Head(_("Submit a project"), path="/submit"), form, action="/submit", **facts)
 
 
 def _form(head: Head, form: Form, **facts: Any) -> PageAnswer:
-    known = [(each.slug, of_operator(CATEGORY, each.name)) for each in by_name(categories.listed())]
+    known = [(category.slug, of_operator(CATEGORY, category.name)) for category in by_name(categories.listed())]
     none = {"project": None, "found": None, "state": None, "asks": False, "more_fields": False}
     facts = {**none, "labels": LABELS, "categories": known, **facts}
     facts["own"] = catalog.one(form.existing["id"], viewer=caller()) if form.existing else None
@@ -102,32 +102,32 @@ def submitted(body: dict[str, Any], prepared: Callable[[], Added] = lambda: None
     What `prepared` returns gets the id of the project in the transaction that adds it. It is called before that, once
     nothing is asked any more.
     """
-    given = filled(body)
-    own = _own(given)
-    if _is_sent_just_now(own, given):
+    values = filled(body)
+    own = _own(values)
+    if _is_sent_just_now(own, values):
         return _to_project(own.id, "submitted")
-    if _lacks_fields(given["category"]):
+    if _lacks_fields(values["category"]):
         return _asking(submit_form(_typed(), more_fields=True))
     if own is None and not body.get("another"):
-        found = similar.check(given["url"], given["title"], given["repository_url"], by=caller())
-        if any(found.get(kind) for kind in SIMILAR):
-            return _asking(submit_form(_typed(), found))
+        matches = similar.check(values["url"], values["title"], values["repository_url"], by=caller())
+        if any(matches.get(kind) for kind in SIMILAR):
+            return _asking(submit_form(_typed(), matches))
     logo, added = chosen_logo(), prepared()
     rate_limits.hit("submission")
 
     try:
-        return _to_project(transaction(lambda: _add(given, logo, added)), "submitted")
+        return _to_project(transaction(lambda: _add(values, logo, added)), "submitted")
     except Duplicate:
-        own = _own(given)
-        if not _is_sent_just_now(own, given):
+        own = _own(values)
+        if not _is_sent_just_now(own, values):
             raise
         return _to_project(own.id, "submitted")
 
 
-def _add(given: dict[str, Any], logo: tuple[bytes, bytes] | None, added: Added) -> int:
+def _add(values: dict[str, Any], logo: tuple[bytes, bytes] | None, added: Added) -> int:
     """Add a project with its logo, in the transaction of the caller, and return its id."""
     stored = {"logo": logos.store(logo, by=caller().id)} if logo else {}
-    project_id: int = projects.create.view(body={**given, **stored})[0]["id"]  # type: ignore[attr-defined]
+    project_id: int = projects.create.view(body={**values, **stored})[0]["id"]  # type: ignore[attr-defined]
     if added is not None:
         added(project_id)
     return project_id
@@ -155,17 +155,17 @@ def _asking(page: PageAnswer) -> Response:
     return answer
 
 
-def _own(given: dict[str, Any]) -> Any:
+def _own(values: dict[str, Any]) -> Any:
     """The caller's project that a submission would repeat; None without one."""
-    return submissions.duplicate(caller().id, given["url"], given["repository_url"])
+    return submissions.duplicate(caller().id, values["url"], values["repository_url"])
 
 
-def _is_sent_just_now(own: Any, given: dict[str, Any]) -> bool:
+def _is_sent_just_now(own: Any, values: dict[str, Any]) -> bool:
     """Whether the same form made this project within the last minute: a button that is pressed twice submits once."""
     if own is None:
         return False
     project = catalog.one(own.id, viewer=caller())
-    is_same = all(live(project)[name] == given[name] for name in ("title", "tagline", "url", "description"))
+    is_same = all(live(project)[name] == values[name] for name in ("title", "tagline", "url", "description"))
     return is_same and bool(project["created_at"] > now() - PRESSED_TWICE)
 
 
@@ -264,11 +264,11 @@ def _asked(before: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
 def _is_saved(project_id: int, body: dict[str, Any], logo: tuple[bytes, bytes] | None) -> bool:
     """Whether the project has all that an edit of an older version wants, as after a button was pressed twice."""
     project = catalog.one(project_id, viewer=caller())
-    editing, given = Editing.of(project, caller()), filled(body)
+    editing, values = Editing.of(project, caller()), filled(body)
     wanted = logos.addresses(logo) if logo else None if body.get("remove_logo") else editing.logo
-    own = {**project[OWN_FIELDS], **waiting(project).get(OWN_FIELDS, {}), **given.get(OWN_FIELDS, {})}
-    typed, saved = ({name: text for name, text in each.items() if text} for each in (
-        texts({**given, OWN_FIELDS: own}), editing.values,
+    own = {**project[OWN_FIELDS], **waiting(project).get(OWN_FIELDS, {}), **values.get(OWN_FIELDS, {})}
+    typed, saved = ({name: text for name, text in part.items() if text} for part in (
+        texts({**values, OWN_FIELDS: own}), editing.values,
     ))  # fmt: skip
     return typed == saved and wanted == editing.logo
 

@@ -37,10 +37,10 @@ def in_same_language(path: str) -> str:
 
 def by_name(categories: list[Category]) -> list[Category]:
     """Categories in the order of the names that the reader is shown."""
-    names = {each.id: chosen().text(each.name, CATEGORY) for each in categories}
-    if all(names[each.id] == each.name for each in categories):
+    names = {category.id: chosen().text(category.name, CATEGORY) for category in categories}
+    if all(names[category.id] == category.name for category in categories):
         return categories
-    return sorted(categories, key=lambda each: fold(names[each.id]))
+    return sorted(categories, key=lambda category: fold(names[category.id]))
 
 
 def this_page(exchange: Exchange, otherwise: str) -> str:
@@ -51,22 +51,22 @@ def this_page(exchange: Exchange, otherwise: str) -> str:
     adapter = None if exchange.is_read else current_app.create_url_adapter(request)
     if adapter and not adapter.test(method="GET"):
         return otherwise
-    given = [each for each in parse_qsl(exchange.query, keep_blank_values=True) if each[0] != PARAMETER]
+    pairs = [pair for pair in parse_qsl(exchange.query, keep_blank_values=True) if pair[0] != PARAMETER]
     if adapter and (token := (exchange.typed or {}).get("token")):
-        given.append(("token", token))
-    return f"{exchange.path}?{urlencode(given)}" if given else exchange.path
+        pairs.append(("token", token))
+    return f"{exchange.path}?{urlencode(pairs)}" if pairs else exchange.path
 
 
 def keeping(html: str, tag: str) -> str:
     """A page whose links and forms lead to pages in the language that its own address names."""
 
-    def kept(found: re.Match[str]) -> str:
-        name, attributes = found.groups()
+    def kept(match: re.Match[str]) -> str:
+        name, attributes = match.groups()
         if 'hreflang="' in attributes:
-            return found[0]
+            return match[0]
         changed = LINK.sub(lambda link: _kept(link, tag), attributes)
         if name == "form" and 'method="post"' not in attributes:  # its fields take the place of the query
-            return f'{found[0]}<input type="hidden" name="{PARAMETER}" value="{tag}">'
+            return f'{match[0]}<input type="hidden" name="{PARAMETER}" value="{tag}">'
         return f"<{name}{changed}>"
 
     return TAG.sub(kept, html)

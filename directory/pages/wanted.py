@@ -92,7 +92,7 @@ class Wanted:
 
     def kept(self, name: str = "") -> list[tuple[str, str]]:
         """The parameters that a form of the list's page keeps, except those of the search and of an own field."""
-        own = own_filters.texts(each for each in self.own if each.field != name)
+        own = own_filters.texts(asked for asked in self.own if asked.field != name)
         return [*([("tag", self.tag)] if self.tag else []), *own.items()]
 
     def narrowed(self, chosen: Any) -> list[tuple[str, "Wanted"]]:

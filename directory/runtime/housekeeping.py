@@ -48,7 +48,7 @@ def purges(
     If it is `guarded`, the function of a table whose rows cannot be replaced raises MostWouldGo. The others hold what
     lasts for minutes or days, and may well have expired as a whole, or pictures that nothing shows.
     """
-    found: dict[str, Callable[[int], int]] = {
+    by_name: dict[str, Callable[[int], int]] = {
         "sessions": partial(sessions.purge, guarded=guarded),
         "tokens": partial(sessions.purge_tokens, guarded=guarded),
         "sign_in_attempts": ways_in.purge_sign_ins,
@@ -64,8 +64,8 @@ def purges(
         "deliveries": partial(leases.purge, policy, guarded=guarded),
     }
     if audit_days is not None:
-        found["audit_entries"] = partial(audit.purge, audit_days, guarded=guarded)
-    return found
+        by_name["audit_entries"] = partial(audit.purge, audit_days, guarded=guarded)
+    return by_name
 
 
 def by_clock(app: Flask) -> dict[str, Callable[[int], int]]:

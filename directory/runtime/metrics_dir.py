@@ -41,8 +41,8 @@ def _make(parent: str | None) -> str:
 
 def _maker(folder: Path) -> int | None:
     """The process that created the folder; None if it was not one of ours."""
-    made = re.fullmatch(rf"{PREFIX}(\d{{1,9}})-\w+", folder.name)
-    return int(made[1]) if made else None
+    match = re.fullmatch(rf"{PREFIX}(\d{{1,9}})-\w+", folder.name)
+    return int(match[1]) if match else None
 
 
 def _hold(folder: Path) -> int:

@@ -38,17 +38,17 @@ class Reload:
             self.current = load()
             return self.current
         try:
-            given = load()
+            values = load()
             kept = {key: self._running[key] for key in NEED_RESTART}
-            application = create_app(given | kept)
+            application = create_app(values | kept)
         except (Exception, SystemExit) as error:
             log.error("the settings are not reloaded, and the running ones stay: %s", error)
             self.application = None
             return self._running
-        waiting = [name for key, name in NEED_RESTART.items() if given[key] != kept[key]]
+        waiting = [name for key, name in NEED_RESTART.items() if values[key] != kept[key]]
         if waiting:
             log.warning("%s changed: restart the server to apply it", ", ".join(waiting))
-        self._running, self.application = given | kept, application
+        self._running, self.application = values | kept, application
         self.current = self._running
         log.info("settings reloaded")
         return self.current

@@ -78,7 +78,7 @@ class Dispatcher:
 
     def make_room(self) -> None:
         """Close some of the connections that wait for their clients: of the client with the most, the oldest first."""
-        waiting = [each for each in self.connections if each.is_waiting]
+        waiting = [connection for connection in self.connections if connection.is_waiting]
         evicted = _longest_waiting(waiting)[: max(1, len(self.connections) // EVICTED)]
         self._evict(evicted, "too many connections")
 
@@ -94,7 +94,7 @@ class Dispatcher:
         One that waits for a response may be closed, too: it has sent requests without waiting for that.
         """
         excess, evicted = self.held - HELD_MAX // 2, []
-        for connection in _longest_waiting([each for each in self.connections if each.held]):
+        for connection in _longest_waiting([connection for connection in self.connections if connection.held]):
             if excess > 0:
                 excess -= connection.held
                 evicted.append(connection)
@@ -112,7 +112,9 @@ class Dispatcher:
     def expire(self) -> None:
         """Close connections that are past their deadlines, or answer 408; clients that take responses get more time."""
         now = time.monotonic()
-        for connection in [each for each in self.connections if each.deadline <= now or not each.is_idle]:
+        for connection in [
+            connection for connection in self.connections if connection.deadline <= now or not connection.is_idle
+        ]:
             connection.expire(now)
 
     def _dispatch(self) -> None:
@@ -121,8 +123,8 @@ class Dispatcher:
         reads = [(request, pending) for request in waiting if (pending := self._route(request)) is not None]
         if reads and self._responder is not None:
             self._responder.respond_in_loop([pending for _, pending in reads])
-            self._send_reads([each for each in reads if not each[1].is_unknown])
-            if unknown := [each for each in reads if each[1].is_unknown]:
+            self._send_reads([pair for pair in reads if not pair[1].is_unknown])
+            if unknown := [pair for pair in reads if pair[1].is_unknown]:
                 identify = partial(self._responder.respond_to_unknown, [pending for _, pending in unknown])
                 self._pool.call(self._loop, identify, lambda _: self._send_reads(unknown))
         if self._votes is not None:
@@ -162,7 +164,7 @@ class Dispatcher:
 
     def _apply_forwarded_scheme(self, environ: dict[str, Any]) -> None:
         """Set the scheme that the trusted proxies report, as the application does."""
-        reported = [each.strip() for each in environ.get("HTTP_X_FORWARDED_PROTO", "").split(",")]
+        reported = [scheme.strip() for scheme in environ.get("HTTP_X_FORWARDED_PROTO", "").split(",")]
         if len(reported) >= self._hops and reported[-self._hops]:
             environ["wsgi.url_scheme"] = reported[-self._hops].lower()
 
@@ -206,7 +208,7 @@ def _longest_waiting(connections: list[Connection]) -> list[Connection]:
     """
     newer: Counter[str] = Counter()
     ranks = {}
-    for connection in sorted(connections, key=lambda each: -each.waits_since):
+    for connection in sorted(connections, key=lambda connection: -connection.waits_since):
         ranks[connection] = newer[connection.client]
         newer[connection.client] += 1
-    return sorted(connections, key=lambda each: (-ranks[each], each.waits_since))
+    return sorted(connections, key=lambda connection: (-ranks[connection], connection.waits_since))

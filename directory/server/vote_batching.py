@@ -91,7 +91,7 @@ class VoteBatcher:
         """Have a thread answer the next batch if it is time; set a timer if requests still wait."""
         now = time.monotonic()
         if batch := self.window.take(now):
-            requests = [self._batched.pop(each) for each in batch]
+            requests = [self._batched.pop(key) for key in batch]
             answer = partial(self._together.answer, requests)
             self._pool.call(self._loop, lambda: [*map(_encoded, answer())], partial(self._end, batch))
         if self._timer is not None:

@@ -153,6 +153,8 @@ def test_the_preview_shows_the_logo_that_the_project_will_have_and_no_letters_wi
         page.get_by_label("Remove the logo").check()
         expect(logo).to_be_hidden()
         expect(letters).to_have_text("VM")
+        fill(page, tagline="An editor that is found on almost every machine, and is small enough to stay on it")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")  # a long line is cut in the preview
 
 
 def test_ones_own_project_is_said_with_its_day_and_a_link_while_one_writes(chromium, app, world):

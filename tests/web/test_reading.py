@@ -304,6 +304,10 @@ def test_a_screen_has_nine_rows_of_a_list(chromium, app, world):
             )
             assert {height for height, _ in rows} == {72}, path
             assert sum(bottom <= 800 for _, bottom in rows) >= 9, (path, rows)
+        person.page.set_viewport_size({"width": 320, "height": 800})
+        ranks = person.open("/?sort=popular&page=2").page.locator(".rank")
+        assert ranks.all_text_contents() == [str(n) for n in range(21, 31)]
+        assert all(ranks.evaluate_all("ranks => ranks.map(each => each.offsetHeight < 30)"))  # on one line
 
 
 def test_a_script_shows_ages_and_names_of_days_and_more_rows_of_a_day_need_no_second_heading(chromium, make_app, world):

@@ -35,8 +35,8 @@ def log(query: dict[str, Any]) -> Any:
     filters = _log_filters(query)
     # Named, so that a cursor of an earlier version, whose position was of another form, is not one of this list.
     window = pagination.window(query, {"entries": filters})
-    found = audit.entries(window, audit.Filters(**filters))
-    return pagination.by_cursor(found, window)
+    page = audit.entries(window, audit.Filters(**filters))
+    return pagination.by_cursor(page, window)
 
 
 @bp.get("/audit.csv")

@@ -44,8 +44,8 @@ def users(query: dict[str, Any]) -> Any:
     """List users with their statistics."""
     window = pagination.window(query)
     filters = people.Filters(**{name: TRUTHS.get(query[name], query[name]) for name in FILTERS if name in query})
-    found = people.page(filters, query["sort"], window)
-    return pagination.numbered(found, window, people.total(filters))
+    page = people.page(filters, query["sort"], window)
+    return pagination.numbered(page, window, people.total(filters))
 
 
 @bp.post("/users/decisions")
@@ -61,8 +61,8 @@ def decide_about_users(body: dict[str, Any]) -> Any:
     """
     matching = people.Filters(**body.get("match", {}))
     ids = tuple(body["ids"]) if "ids" in body else None
-    given = {name: body[name] for name in ("decision", "unpublish", "reason") if name in body}
-    decision = Decision(**given, filters=matching, ids=ids, by=caller(), notify=subscribers())
+    terms = {name: body[name] for name in ("decision", "unpublish", "reason") if name in body}
+    decision = Decision(**terms, filters=matching, ids=ids, by=caller(), notify=subscribers())
     changed = sum(carry_out(decision, AT_ONCE, SECONDS))
     return {"changed": changed, "remaining": remaining(decision)}
 

@@ -40,8 +40,8 @@ def deliveries(query: dict[str, Any]) -> Any:
     """List webhook deliveries with their attempts, newest first."""
     window = pagination.window(query)
     names = ("state", "endpoint", "event", "project_id")
-    found = outbox.listed(window, **{name: query[name] for name in names if name in query})
-    return pagination.by_cursor(found, window)
+    page = outbox.listed(window, **{name: query[name] for name in names if name in query})
+    return pagination.by_cursor(page, window)
 
 
 @bp.post("/webhooks/deliveries/<id:delivery_id>/redeliver")

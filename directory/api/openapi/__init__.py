@@ -17,11 +17,11 @@ from directory.services.build import RELEASE
 
 def served() -> bytes:
     """The current application's document as it is served; made once in each process."""
-    made: bytes | None = current_app.extensions.get("openapi")
-    if made is None:
-        made = orjson.dumps(document())
-        current_app.extensions["openapi"] = made
-    return made
+    content: bytes | None = current_app.extensions.get("openapi")
+    if content is None:
+        content = orjson.dumps(document())
+        current_app.extensions["openapi"] = content
+    return content
 
 
 def printed() -> str:
@@ -31,8 +31,8 @@ def printed() -> str:
 
 def document() -> dict[str, Any]:
     """The document of the current application's routes."""
-    found = routes(current_app)
-    tags = {"webhooks", *(route.tag for route in found)}
+    listed = routes(current_app)
+    tags = {"webhooks", *(route.tag for route in listed)}
     plugin = Plugin(schema_name_resolver=name_of)
     spec = APISpec(
         title="Project Directory API",
@@ -47,17 +47,17 @@ def document() -> dict[str, Any]:
         servers=[{"url": "/", "description": "This service."}],
         tags=[{"name": name, "description": text} for name, text in prose.TAGS.items() if name in tags],
     )
-    taken = {schema for route in found for schema in _with_nested(route.operation.body.schema)}
+    taken = {schema for route in listed for schema in _with_nested(route.operation.body.schema)}
     converter: Any = plugin.converter
     converter.taken, converter.added = taken, current_app.extensions["answers"]
     _shared(spec)
-    for route in found:
+    for route in listed:
         spec.path(route.path, operations={route.method: _operation(route, spec)})
-    made: dict[str, Any] = spec.to_dict()
-    maker = Maker(made["components"]["schemas"])
-    maker.add(made["paths"])
-    webhooks.add(made, maker)
-    return made
+    whole: dict[str, Any] = spec.to_dict()
+    maker = Maker(whole["components"]["schemas"])
+    maker.add(whole["paths"])
+    webhooks.add(whole, maker)
+    return whole
 
 
 def _with_nested(schema: Schema) -> Iterator[type[Schema]]:

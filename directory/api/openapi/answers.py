@@ -133,19 +133,19 @@ def successes(route: "Route") -> dict[str, Any]:
         kind = "object" if "application/json" in documented.media_types else "string"
         schema: Any = operation.answer or {"type": kind}
         answer["content"] = {media_type: {"schema": schema} for media_type in documented.media_types}
-    found = {str(operation.status): answer}
+    answers = {str(operation.status): answer}
     if operation.etag and route.method == "get":
-        found["304"] = {"description": "Unchanged since the ETag given.", "headers": {name: name for name in names}}
-    return found
+        answers["304"] = {"description": "Unchanged since the ETag given.", "headers": {name: name for name in names}}
+    return answers
 
 
 def by_status(codes: set[str]) -> dict[int, list[str]]:
     """Codes in the order of `KINDS`, by their status."""
-    found: dict[int, list[str]] = {}
+    grouped: dict[int, list[str]] = {}
     for code, kind in KINDS.items():
         if code in codes:
-            found.setdefault(kind.status, []).append(code)
-    return dict(sorted(found.items()))
+            grouped.setdefault(kind.status, []).append(code)
+    return dict(sorted(grouped.items()))
 
 
 def name(codes: list[str]) -> str:
@@ -178,4 +178,4 @@ def _example(code: str) -> dict[str, Any]:
 
 
 def _tree(error: type[DirectoryError]) -> list[type[DirectoryError]]:
-    return [error, *(found for below in error.__subclasses__() for found in _tree(below))]
+    return [error, *(kind for below in error.__subclasses__() for kind in _tree(below))]

@@ -16,7 +16,7 @@ class Maker:
 
     def add(self, paths: dict[str, Any]) -> None:
         """Give each body and each successful answer of the operations an example; images have none."""
-        for operation in (each for methods in paths.values() for each in methods.values()):
+        for operation in (described for methods in paths.values() for described in methods.values()):
             for media_type, content in _contents(operation):
                 if media_type == JSON and content:
                     content["example"] = self.of(content["schema"])
@@ -78,6 +78,6 @@ def _may_be_null(schema: dict[str, Any]) -> bool:
 
 def _together(schema: dict[str, Any]) -> list[str]:
     """The members of a schema that may stand together: of alternatives the first; none that most may not have."""
-    others = {name for each in schema.get("oneOf", [])[1:] for name in each["required"]}
+    others = {name for alternative in schema.get("oneOf", [])[1:] for name in alternative["required"]}
     others |= {name for name, allowed in schema.get("else", {}).get("properties", {}).items() if allowed is False}
     return [name for name in schema["properties"] if name not in others]

@@ -60,8 +60,8 @@ class Route:
     @property
     def operation(self) -> Operation:
         """The parameters, the body and the answers of the view."""
-        found: Operation = self.view.operation  # type: ignore[attr-defined]
-        return found
+        operation: Operation = self.view.operation  # type: ignore[attr-defined]
+        return operation
 
     @property
     def documentation(self) -> Documentation:
@@ -106,16 +106,16 @@ class Route:
 
     def parameters(self) -> list[dict[str, Any]]:
         """The parameters in the path, the query and the headers."""
-        found = [self._path_parameter(name) for name in sorted(self.rule.arguments)]
+        parameters = [self._path_parameter(name) for name in sorted(self.rule.arguments)]
         if self.operation.query is not NOTHING:
-            found.append({"in": "query", "schema": query_of(self.operation.query)})
+            parameters.append({"in": "query", "schema": query_of(self.operation.query)})
         if self.operation.etag and self.method == "get":
-            found.append(header_parameter("If-None-Match", prose.IF_NONE_MATCH))
+            parameters.append(header_parameter("If-None-Match", prose.IF_NONE_MATCH))
         if PreconditionFailed in self.documentation.raises:
-            found.append(header_parameter("If-Match", prose.IF_MATCH))
+            parameters.append(header_parameter("If-Match", prose.IF_MATCH))
         if self.is_write_of_a_caller:
-            found.append(header_parameter(EXPECTED_USER, prose.EXPECTED_USER))
-        return found
+            parameters.append(header_parameter(EXPECTED_USER, prose.EXPECTED_USER))
+        return parameters
 
     @property
     def is_write_of_a_caller(self) -> bool:
@@ -130,7 +130,7 @@ class Route:
         """The body; None if the route takes none."""
         body = self.operation.body
         if isinstance(body, Upload):
-            content = {each: {"schema": {"type": "string", "format": "binary"}} for each in body.media_types}
+            content = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in body.media_types}
             return {"required": True, "content": content}
         if not isinstance(body, JsonBody) or body is NO_BODY:
             return None
@@ -166,8 +166,8 @@ def routes(app: Flask) -> list[Route]:
         for rule in app.url_map.iter_rules()
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
     )
-    found = [route for route in every if not route.operation.page]
-    return sorted(found, key=lambda route: (route.path, ("get", "post", "put", "delete").index(route.method)))
+    shown = [route for route in every if not route.operation.page]
+    return sorted(shown, key=lambda route: (route.path, ("get", "post", "put", "delete").index(route.method)))
 
 
 def header_parameter(name: str, description: str, *, is_required: bool = False) -> dict[str, Any]:

@@ -33,15 +33,15 @@ class Converter(OpenAPIConverter):
 
     def schema2jsonschema(self, schema: Strict) -> dict[str, Any]:
         """A schema as JSON Schema. Only bodies are closed: an answer may gain members without a new prefix."""
-        made: dict[str, Any] = super().schema2jsonschema(schema)  # type: ignore[no-untyped-call]
+        described: dict[str, Any] = super().schema2jsonschema(schema)  # type: ignore[no-untyped-call]
         if type(schema) in self.added:
-            made |= self.fields2jsonschema(members_of(schema, self.added))  # type: ignore[no-untyped-call]
+            described |= self.fields2jsonschema(members_of(schema, self.added))  # type: ignore[no-untyped-call]
         if type(schema) in self.taken:
-            _add_examples(made["properties"])
+            _add_examples(described["properties"])
         else:
-            made.pop("additionalProperties", None)
+            described.pop("additionalProperties", None)
         description = " ".join((inspect.getdoc(type(schema)) or "").split())
-        return {"description": description, **made, **schema.rules}
+        return {"description": description, **described, **schema.rules}
 
 
 def _add_examples(members: dict[str, Any]) -> None:

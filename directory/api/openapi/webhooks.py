@@ -112,9 +112,9 @@ def _loosely(example: dict[str, Any]) -> dict[str, Any]:
 
 
 def _example(schema: dict[str, Any], event: Event, maker: Maker) -> dict[str, Any]:
-    made: dict[str, Any] = maker.of(schema)
+    example: dict[str, Any] = maker.of(schema)
     if event == events.WEBHOOK_TEST:
-        made["data"]["project"] = TEST_PROJECT
+        example["data"]["project"] = TEST_PROJECT
     elif event.after:
-        made["data"]["project"]["status"] = event.after
-    return made
+        example["data"]["project"]["status"] = event.after
+    return example

@@ -80,9 +80,9 @@ def project(project_id: int) -> Any:
 
     A project outside of the reviewer's categories is not found.
     """
-    found = catalog.for_review(project_id, by=caller())
-    _add_background([found], ReviewDetail)
-    return found
+    shown = catalog.for_review(project_id, by=caller())
+    _add_background([shown], ReviewDetail)
+    return shown
 
 
 @review.get("/summary")
@@ -179,9 +179,9 @@ def _decided(project_id: int, decision: str, body: dict[str, Any]) -> Any:
 def after_decision(project_id: int) -> dict[str, Any]:
     """A project as the caller has just left it."""
     # Without a check of access: an approved revision may have moved it out of the reviewer's categories.
-    found = catalog.many([project_id], viewer=caller())
-    approvals.add([*found.values()], current_app.config["APPROVALS_REQUIRED"])
-    return found[project_id]
+    projects = catalog.many([project_id], viewer=caller())
+    approvals.add([*projects.values()], current_app.config["APPROVALS_REQUIRED"])
+    return projects[project_id]
 
 
 @review.delete("/projects/<id:project_id>/approval")
@@ -256,5 +256,5 @@ def history(project_id: int, query: dict[str, Any]) -> Any:
     A reviewer of some categories gets those of other submissions in these categories.
     """
     window = pagination.window(query)
-    found = audit.history(project_id, window, categories=permissions.categories(caller()))
-    return pagination.by_cursor(found, window)
+    page = audit.history(project_id, window, categories=permissions.categories(caller()))
+    return pagination.by_cursor(page, window)

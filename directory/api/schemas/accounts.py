@@ -109,10 +109,10 @@ class AccountChanges(Strict):
     )  # fmt: skip
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
-    def _together(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:
-        if "current_password" in given and not given.keys() & {"password", "email"}:
+    def _together(self, _data: Any, body: dict[str, Any], **_kwargs: object) -> None:
+        if "current_password" in body and not body.keys() & {"password", "email"}:
             raise ValidationError(_("Give both password and current_password."), "password")
-        if "revoke_tokens" in given and "password" not in given:
+        if "revoke_tokens" in body and "password" not in body:
             raise ValidationError(_("Only allowed together with a new password."), "revoke_tokens")
 
 

@@ -27,7 +27,7 @@ class Narrowed(Strict):
     def load(self, data: Any, **kwargs: Any) -> Any:
         """The checked query. Raises ValidationError."""
         own = {name: text for name, text in data.items() if name.startswith(PARAMETER)}
-        found, refused = read(own)
+        asked, refused = read(own)
         try:
             loaded = super().load({name: value for name, value in data.items() if name not in own}, **kwargs)
         except ValidationError as error:
@@ -35,19 +35,19 @@ class Narrowed(Strict):
             raise ValidationError({**messages, **refused}, valid_data=error.valid_data) from None
         if refused:
             raise ValidationError(refused)
-        return {**loaded, "own": found} if found else loaded
+        return {**loaded, "own": asked} if asked else loaded
 
 
-def read(given: Mapping[str, str]) -> tuple[tuple[Asked, ...], dict[str, list[str]]]:
+def read(parameters: Mapping[str, str]) -> tuple[tuple[Asked, ...], dict[str, list[str]]]:
     """Check parameters: the filters, in the order of their names, and by parameter the errors of the others."""
-    fields = own_filters.facets(own_fields.present()) if given else {}
-    found, refused = list[Asked](), dict[str, list[str]]()
-    for parameter, text in sorted(given.items()):
+    fields = own_filters.facets(own_fields.present()) if parameters else {}
+    asked, refused = list[Asked](), dict[str, list[str]]()
+    for parameter, text in sorted(parameters.items()):
         try:
-            found.append(_asked(fields.get(parameter.removeprefix(PARAMETER)), text.strip()))
+            asked.append(_asked(fields.get(parameter.removeprefix(PARAMETER)), text.strip()))
         except ValidationError as error:
-            refused[parameter] = [str(each) for each in error.messages]
-    return tuple(found), refused
+            refused[parameter] = [str(message) for message in error.messages]
+    return tuple(asked), refused
 
 
 def _asked(field: OwnField | None, text: str) -> Asked:
@@ -64,7 +64,7 @@ def _asked(field: OwnField | None, text: str) -> Asked:
         return Asked(field.name, text, between=(low, high), categories=within)
     if field.kind is Kind.TRUTH and text not in field.values:
         raise ValidationError(_("Must be true or false."))
-    chosen = tuple(sorted({each for part in text.split(SEPARATOR) if (each := part.strip())}))
+    chosen = tuple(sorted({choice for part in text.split(SEPARATOR) if (choice := part.strip())}))
     if not chosen:
         raise ValidationError(MISSING)
     return Asked(field.name, SEPARATOR.join(chosen), chosen, categories=within)

@@ -80,33 +80,33 @@ class OwnValues(fields.Field[Any]):
         if not isinstance(value, dict):
             raise ValidationError(_("Not a valid mapping type."))
         defined = own_fields.present() if value else own_fields.NONE
-        found, faults = dict[str, Any](), dict[str, list[str]]()
-        for name, given in value.items():
+        values, faults = dict[str, Any](), dict[str, list[str]]()
+        for name, entry in value.items():
             try:
-                found[name] = None if given in (None, []) else _value_of(defined.get(name), given)
+                values[name] = None if entry in (None, []) else _value_of(defined.get(name), entry)
             except ValidationError as error:
                 said = error.messages
                 faults[name] = said if isinstance(said, list) else [str(said)]
         if faults:
-            raise ValidationError(faults, valid_data=found)
-        return found
+            raise ValidationError(faults, valid_data=values)
+        return values
 
 
-def _value_of(field: OwnField | None, given: Any) -> Any:
+def _value_of(field: OwnField | None, value: Any) -> Any:
     """A valid value of an own field. Raises ValidationError."""
     if field is None:
         raise ValidationError(_("Unknown field."))
     if field.kind not in {Kind.CHOICE, Kind.CHOICES}:
-        return TAKEN[field.kind](field.limits).deserialize(given)
+        return TAKEN[field.kind](field.limits).deserialize(value)
     is_one = field.kind is Kind.CHOICE
-    if not (isinstance(given, str) if is_one else isinstance(given, list) and all(isinstance(e, str) for e in given)):
+    if not (isinstance(value, str) if is_one else isinstance(value, list) and all(isinstance(e, str) for e in value)):
         raise ValidationError(ONE_CHOICE if is_one else SOME_CHOICES)
-    chosen = {given} if is_one else {*given}
+    chosen = {value} if is_one else {*value}
     if not chosen <= field.choices.keys():
         raise ValidationError(NO_CHOICE)
     if len(chosen) > CHOICES_MAX:
         raise ValidationError(SOME_CHOICES)
-    return given if is_one else [each for each in field.choices if each in chosen]
+    return value if is_one else [choice for choice in field.choices if choice in chosen]
 
 
 def _taken(field: Field) -> AnyField:
@@ -347,8 +347,8 @@ class CheckQuery(Strict):
     repository_url = Repository()
 
     @validates_schema(pass_original=True)
-    def _something(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:
-        if not self.fields.keys() & given.keys():
+    def _something(self, _data: Any, body: dict[str, Any], **_kwargs: object) -> None:
+        if not self.fields.keys() & body.keys():
             raise ValidationError(NEITHER, "url")
 
 

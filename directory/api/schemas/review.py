@@ -250,18 +250,18 @@ class DecisionsInput(Strict):
         return {item["id"]: item.get("version") for item in body["items"]}
 
     @validates_schema(pass_original=True, skip_on_field_errors=False)
-    def _one_list(self, _data: object, given: dict[str, Any], **_kwargs: object) -> None:
-        if ("ids" in given) == ("items" in given):
+    def _one_list(self, _data: object, body: dict[str, Any], **_kwargs: object) -> None:
+        if ("ids" in body) == ("items" in body):
             raise ValidationError(_("Give either items or ids."), "items")
 
     @validates_schema(pass_original=True, skip_on_field_errors=False)
-    def _one_text(self, _data: object, given: dict[str, Any], **_kwargs: object) -> None:
-        asks = given.get("decision") == Act.REQUEST
-        if asks and "message" not in given:
+    def _one_text(self, _data: object, body: dict[str, Any], **_kwargs: object) -> None:
+        asks = body.get("decision") == Act.REQUEST
+        if asks and "message" not in body:
             raise ValidationError(_("Missing data for required field."), "message")
-        if asks and "reason" in given:
+        if asks and "reason" in body:
             raise ValidationError(_("A request for changes has a message, and no reason."), "reason")
-        if not asks and "message" in given:
+        if not asks and "message" in body:
             raise ValidationError(_("Only a request for changes has a message."), "message")
 
     @validates("ids")

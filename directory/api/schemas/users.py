@@ -117,12 +117,12 @@ class UserChanges(Strict):
     reason = Prose(0, 1000, allow_none=True)
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
-    def _with_suspension(self, _data: Any, given: dict[str, Any], **_kwargs: object) -> None:
+    def _with_suspension(self, _data: Any, body: dict[str, Any], **_kwargs: object) -> None:
         refused: dict[str, list[str]] = {}
-        if given.get("status") != AccountStatus.SUSPENDED:
+        if body.get("status") != AccountStatus.SUSPENDED:
             why: list[str] = [_("Only allowed together with status suspended.")]
-            refused = {name: why for name in WITH_SUSPENSION if name in given}
-        if "review_categories" in given and given.get("role", Role.REVIEWER) != Role.REVIEWER:
+            refused = {name: why for name in WITH_SUSPENSION if name in body}
+        if "review_categories" in body and body.get("role", Role.REVIEWER) != Role.REVIEWER:
             refused["review_categories"] = [OF_REVIEWERS]
         if refused:
             raise ValidationError(refused)
@@ -143,13 +143,13 @@ class UserDecisionsInput(Strict):
     reason = Prose(0, 1000, allow_none=True, metadata={"description": "For the audit log, and the owners of projects."})
 
     @validates_schema(pass_original=True, skip_on_field_errors=False)
-    def _one_way(self, _data: object, given: dict[str, Any], **_kwargs: object) -> None:
-        if ("ids" in given) == ("match" in given):
+    def _one_way(self, _data: object, body: dict[str, Any], **_kwargs: object) -> None:
+        if ("ids" in body) == ("match" in body):
             raise ValidationError(_("Give either ids or match."), "ids")
 
     @validates_schema(pass_original=True, skip_on_field_errors=False)
-    def _with_suspension(self, _data: object, given: dict[str, Any], **_kwargs: object) -> None:
-        if "unpublish" in given and given.get("decision") != "suspend":
+    def _with_suspension(self, _data: object, body: dict[str, Any], **_kwargs: object) -> None:
+        if "unpublish" in body and body.get("decision") != "suspend":
             raise ValidationError(_("Only allowed together with suspend."), "unpublish")
 
     @validates("match")

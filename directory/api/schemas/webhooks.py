@@ -9,7 +9,7 @@ from directory.models import DeliveryState
 from directory.models.base import HIGHEST_ID
 
 # An endpoint never wants what is mailed to an account about itself: that goes to the mail server without being asked.
-WANTED = tuple(each for each in events.DELIVERED if not each.purpose)
+WANTED = tuple(event for event in events.DELIVERED if not event.purpose)
 
 
 class DeliveryCounts(Strict):

@@ -57,8 +57,8 @@ def are_on() -> bool:
 
 def add_to_summary(answers: list[dict[str, Any]], *, by: Caller) -> None:
     """Say in the summary of the queue whether owners may appeal."""
-    for each in answers:
-        each["appeals"] = are_on()
+    for answer in answers:
+        answer["appeals"] = are_on()
 
 
 def _require_on(**_path: Any) -> None:

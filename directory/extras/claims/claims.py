@@ -104,8 +104,8 @@ def mine(by: Caller) -> int:
 
 def of_each(project_ids: Collection[int], at: datetime | None = None) -> dict[int, dict[str, Any]]:
     """The claims on projects that hold now, or at an instant, by the ids of the projects, by one statement."""
-    given = {"ids": sorted(project_ids), PRESENT.key: at or now()}
-    rows = _held(db.engine.dialect.name).all(given) if project_ids else []
+    values = {"ids": sorted(project_ids), PRESENT.key: at or now()}
+    rows = _held(db.engine.dialect.name).all(values) if project_ids else []
     return {
         project_id: {"user": {"id": user_id, "username": username}, "until": until}
         for project_id, user_id, username, until in rows

@@ -36,15 +36,15 @@ def narrow(queries: list[dict[str, Any]], *, by: Caller) -> None:
 
 def add_claims(projects: list[dict[str, Any]], *, by: Caller) -> None:
     """Add to projects who looks at each, and until when, or None."""
-    found = claims.of_each([each["id"] for each in projects]) if are_on() else {}
+    held = claims.of_each([project["id"] for project in projects]) if are_on() else {}
     for project in projects:
-        project["claim"] = found.get(project["id"])
+        project["claim"] = held.get(project["id"])
 
 
 def add_to_summary(answers: list[dict[str, Any]], *, by: Caller) -> None:
     """Add to the summary of the queue how much the caller claims, and whether claims are on."""
-    for each in answers:
-        each |= {"mine": claims.mine(by) if are_on() else 0, "claims": are_on()}
+    for answer in answers:
+        answer |= {"mine": claims.mine(by) if are_on() else 0, "claims": are_on()}
 
 
 @bp.put("/projects/<id:project_id>/claim")

@@ -26,8 +26,8 @@ SAID = {"feed-key-deleted": ("feed", _("The address is deleted. Feed readers tha
 @replace(same_as(routes.make_feed_key), transactional=False)
 def make_feed_key(query: dict[str, str]) -> Any:
     """Make the caller's feed key, and show the address with it on this answer alone."""
-    made = transaction(routes.make_feed_key.view)  # type: ignore[attr-defined]
-    path = address_with(feed.PATH, key=made["key"])
+    answer = transaction(routes.make_feed_key.view)  # type: ignore[attr-defined]
+    path = address_with(feed.PATH, key=answer["key"])
     return account_form(made={"feed": urljoin(request.host_url, here().address(path))})
 
 

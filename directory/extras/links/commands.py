@@ -42,7 +42,7 @@ def check(ids: tuple[int, ...]) -> None:
 def _named(ids: tuple[int, ...]) -> list[Watch]:
     """These projects, leased. Raises ClickException for the first that does not exist."""
     known = set(db.session.scalars(select(Project.id).where(Project.id.in_(ids))))
-    if unknown := next((each for each in ids if each not in known), None):
+    if unknown := next((project_id for project_id in ids if project_id not in known), None):
         raise click.ClickException(f"there is no project {unknown}")
     return transaction(lambda: schedule.take(len(ids), now(), schedule.add(ids)))
 

@@ -78,8 +78,8 @@ class Forge:
 
 def configured(listed: Sequence[Mapping[str, str]]) -> tuple[Forge, ...]:
     """The forges of the settings, and the public ones."""
-    given = {one["url"]: Forge(one["url"], one["kind"], one["token"]) for one in listed}
-    return (*given.values(), *(Forge(url, kind) for url, kind in PUBLIC.items() if url not in given))
+    own = {one["url"]: Forge(one["url"], one["kind"], one["token"]) for one in listed}
+    return (*own.values(), *(Forge(url, kind) for url, kind in PUBLIC.items() if url not in own))
 
 
 def look(
@@ -88,10 +88,10 @@ def look(
     """What is known of the repository at an address after its forge was asked, if it has one. Raises HostBusy."""
     known = before if before is not None and before["url"] == url else {"etag": None, "facts": None}
     entry = {**known, "url": url, "due": timestamp(states.next_turn(project_id, at, days))}
-    found = next(((forge, api) for forge in forges if (api := forge.repository(url)) is not None), None)
-    if found is None:
+    pair = next(((forge, api) for forge in forges if (api := forge.repository(url)) is not None), None)
+    if pair is None:
         return {**entry, "etag": None, "facts": None}
-    forge, api = found
+    forge, api = pair
     headers = {"Accept": "application/json", **forge.headers()}
     headers |= {"If-None-Match": known["etag"]} if known["etag"] else {}
     try:

@@ -34,8 +34,8 @@ def by_reviewer(
     """
     require_active(by)
     project = permissions.require_reviewer(by, submissions.locked(project_id), self_review)
-    given, editor = {link: _target(project, link, internal)}, replace(by, role=Role.ADMIN)
-    submissions.edit(project_id, given, by=editor, review_on_edit="never", notify=notify, versions=versions)
+    values, editor = {link: _target(project, link, internal)}, replace(by, role=Role.ADMIN)
+    submissions.edit(project_id, values, by=editor, review_on_edit="never", notify=notify, versions=versions)
 
 
 def _target(project: Project, link: str, internal: bool) -> str:

@@ -76,12 +76,12 @@ def line_of(text: str, most: int) -> str | None:
 def _visible(html: str) -> str:
     for begin, end in _HIDDEN:
         first, *others = begin.split(html)
-        html = first + "".join(([*end.split(each, 1), ""])[1] for each in others)
+        html = first + "".join(([*end.split(part, 1), ""])[1] for part in others)
     return html
 
 
 def _attributes(text: str) -> Iterator[tuple[str, str]]:
     """The attributes of a tag; of a name that is there twice the first counts, as in browsers."""
-    found = list(_ATTRIBUTE.findall(text))
-    for name, double, single, plain in reversed(found):
+    attributes = list(_ATTRIBUTE.findall(text))
+    for name, double, single, plain in reversed(attributes):
         yield name.lower(), unescape((double or single or plain)[:_LONGEST])

@@ -40,9 +40,9 @@ def section(project: Mapping[str, Any]) -> dict[str, Any]:
     """What the page of a member's own project shows: its links that are dead or have moved."""
     seen = [(name, (project["links"] or {}).get(name)) for name in LINKS]
     shown = [
-        {**each, "field": name, "label": LABELS[name], "since": instant(each["since"])}
-        for name, each in seen
-        if each is not None and (each["dead"] or each["state"] == "moved")
+        {**look, "field": name, "label": LABELS[name], "since": instant(look["since"])}
+        for name, look in seen
+        if look is not None and (look["dead"] or look["state"] == "moved")
     ]
     return {"seen_links": shown, "links_form": EMPTY}
 
@@ -78,11 +78,11 @@ def take_over(project_id: int, query: dict[str, str], body: dict[str, Any]) -> A
 def fill(query: dict[str, str], body: dict[str, Any]) -> Response:
     """Show the form of a submission with what the website says in its empty fields. Nothing is sent or overwritten."""
     try:
-        found = routes.previewed(str(_typed_link.deserialize(body.get("url"))))
+        values = routes.previewed(str(_typed_link.deserialize(body.get("url"))))
     except ValidationError as error:
         raise Invalid.field("url", error.messages[0]) from None
     typed = current().typed or {}
-    said = {name: text for name, text in found.items() if text is not None and not typed.get(name, "").strip()}
+    said = {name: text for name, text in values.items() if text is not None and not typed.get(name, "").strip()}
     form = Form({**typed, **said}, code="filled", has_file=bool(current().files))
     answer = with_page(Response(), submit_form(form))
     answer.headers.update(NO_STORE)

@@ -31,7 +31,7 @@ UNREAD = _("This address could not be read.")
 
 _places = threading.BoundedSemaphore(AT_ONCE)
 _taken = ProjectInput().fields
-_longest = {each.name: each.limits[1] for each in BODY if each.name in FIELDS and each.limits}
+_longest = {field.name: field.limits[1] for field in BODY if field.name in FIELDS and field.limits}
 
 
 def of(url: str, asking: Asking, known: Sequence[Forge], pause: Callable[[float], Any] = time.sleep) -> dict[str, Any]:
@@ -43,20 +43,20 @@ def of(url: str, asking: Asking, known: Sequence[Forge], pause: Callable[[float]
         raise LinksBusy(SOON)
     try:
         ends_at = time.monotonic() + SECONDS
-        found = _read(url, replace(asking, seconds=SECONDS, ends_at=ends_at), known)
-        if found is None:
+        values = _read(url, replace(asking, seconds=SECONDS, ends_at=ends_at), known)
+        if values is None:
             pause(max(0.0, ends_at - time.monotonic()))
             raise Invalid.field("url", UNREAD)
     except HostBusy as error:
         raise LinksBusy(int(error.seconds) + 1) from None
     finally:
         _places.release()
-    return {name: _fitting(name, found.get(name), asking.internal) for name in FIELDS}
+    return {name: _fitting(name, values.get(name), asking.internal) for name in FIELDS}
 
 
 def _read(url: str, asking: Asking, known: Sequence[Forge]) -> dict[str, Any] | None:
     """What is at an address; None if it cannot be read."""
-    forge = next((each for each in known if each.repository(url)), None)
+    forge = next((candidate for candidate in known if candidate.repository(url)), None)
     try:
         return _of_page(url, asking, known) if forge is None else _of_repository(url, asking, forge)
     except NoAnswer:
@@ -70,8 +70,8 @@ def _of_page(url: str, asking: Asking, known: Sequence[Forge]) -> dict[str, Any]
         return None
     page = page_text.read(answer.body, kind, LINKS)
     targets = (redirected(answer.url, link) for link in page.links)
-    repositories = (each.web(target) for target in targets if target is not None for each in known)
-    repository = next((each for each in repositories if each is not None), None)
+    repositories = (forge.web(target) for target in targets if target is not None for forge in known)
+    repository = next((address for address in repositories if address is not None), None)
     return {"url": url, "title": page.title, "tagline": page.description, "repository_url": repository}
 
 
@@ -86,8 +86,8 @@ def _of_repository(url: str, asking: Asking, forge: Forge) -> dict[str, Any] | N
         return None
     about = said.get("description")
     home = said.get("homepage") or said.get("website")
-    found = {"title": said.get("name"), "tagline": about, "description": about, "url": home}
-    return {**found, "repository_url": forge.web(url)}
+    values = {"title": said.get("name"), "tagline": about, "description": about, "url": home}
+    return {**values, "repository_url": forge.web(url)}
 
 
 def _fitting(name: str, value: Any, internal: bool) -> str | None:

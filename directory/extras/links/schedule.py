@@ -38,7 +38,7 @@ AT_ONCE = 500  # projects that are given their turn in one transaction
 REVISION = "revision."  # begins the names of links in changes that wait
 WATCHED = (Status.LIVE, Status.PENDING)
 CHANGED = {events.PROJECT_SUBMITTED, events.PROJECT_EDIT_APPROVED, events.PROJECT_RETURNED}
-CHANGED |= {each for each in events.TABLE if each.is_edit}
+CHANGED |= {event for event in events.TABLE if event.is_edit}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def plan(days: int) -> int:
     at = database_clock()
     missing = select(Project.id).outerjoin(LinkCheck).where(LinkCheck.project_id.is_(None), Project.status.in_(WATCHED))
     ids = db.session.scalars(missing.order_by(Project.id).limit(AT_ONCE)).all()
-    rows = [{"project_id": each, "due_at": states.next_turn(each, at, days)} for each in ids]
+    rows = [{"project_id": project_id, "due_at": states.next_turn(project_id, at, days)} for project_id in ids]
     if rows:
         modify(insert_into(LinkCheck).values(rows).on_conflict_do_nothing())
     return len(rows)
@@ -66,7 +66,7 @@ def on_event(event: Event, project_ids: Sequence[int], _by: Caller | None) -> No
     """Have the links that an edit may have changed looked at, and say nothing any more of those that it replaced."""
     if event not in CHANGED or not db.shows_links:
         return
-    rows = [{"project_id": each, "due_at": at_once()} for each in sorted(project_ids)]
+    rows = [{"project_id": project_id, "due_at": at_once()} for project_id in sorted(project_ids)]
     adding = insert_into(LinkCheck).values(rows)
     due = {"due_at": adding.excluded.due_at}
     db.session.flush()
@@ -85,18 +85,18 @@ def waiting(at: datetime) -> bool:
 def take(most: int, at: datetime, project_ids: Sequence[int] | None = None) -> list[Watch]:
     """Lease at most so many projects, those that have been due for longest, or these whether they are due or not."""
     which = _due(at) if project_ids is None else [LinkCheck.project_id.in_(project_ids), _is_free(at)]
-    found = select(LinkCheck.project_id).where(*which).order_by(LinkCheck.due_at, LinkCheck.project_id).limit(most)
-    ids = db.session.scalars(found.with_for_update(skip_locked=True)).all()
+    query = select(LinkCheck.project_id).where(*which).order_by(LinkCheck.due_at, LinkCheck.project_id).limit(most)
+    ids = db.session.scalars(query.with_for_update(skip_locked=True)).all()
     if not ids:
         return []
     token = secrets.token_hex(16)
     held = {"lease_token": token, "leased_until": at + LEASE}
     modify(update(LinkCheck).where(LinkCheck.project_id.in_(ids)).values(held))
     links = _links(ids)
-    gone = [each for each in ids if each not in links]
+    gone = [project_id for project_id in ids if project_id not in links]
     if gone:  # those that were rejected: an edit brings them back
         modify(delete(LinkCheck).where(LinkCheck.project_id.in_(gone)))
-    return [Watch(each, token, *links[each]) for each in ids if each in links]
+    return [Watch(project_id, token, *links[project_id]) for project_id in ids if project_id in links]
 
 
 def record(watch: Watch, looked: Looked, at: datetime, *, notify: list[Endpoint], judge: Judge | None = None) -> bool:
@@ -112,7 +112,7 @@ def record(watch: Watch, looked: Looked, at: datetime, *, notify: list[Endpoint]
         return False
     links, known = _links([watch.project_id]).get(watch.project_id, ({}, {}))
     kept = _present(links, {**known, **looked.entries})
-    due = min((states.instant(each["due"]) for each in kept.values()), default=at)
+    due = min((states.instant(look["due"]) for look in kept.values()), default=at)
     if len(kept) < len(links):
         due = at
     if due <= at and looked.busy is not None:
@@ -136,7 +136,7 @@ def add(project_ids: Sequence[int]) -> list[int]:
     watched = select(Project.id).where(Project.id.in_(project_ids), Project.status.in_(WATCHED)).order_by(Project.id)
     ids = list(db.session.scalars(watched))
     if ids:
-        rows = [{"project_id": each, "due_at": at_once()} for each in ids]
+        rows = [{"project_id": project_id, "due_at": at_once()} for project_id in ids]
         modify(insert_into(LinkCheck).values(rows).on_conflict_do_nothing())
     return ids
 
@@ -165,8 +165,8 @@ def hasten(project_id: int, *, by: Caller) -> None:
 def add_to_summary(answers: list[dict[str, Any]], *, by: Caller) -> None:
     """Add to the summary of the queue how many projects have a dead link, in the categories of the reviewer."""
     filters = Filters(added={"dead_link": "true"}, categories=permissions.categories(by))
-    for each in answers:
-        each["dead_links"] = ways.total(filters) if db.shows_links else None
+    for answer in answers:
+        answer["dead_links"] = ways.total(filters) if db.shows_links else None
 
 
 def dead() -> AnySelect:
@@ -176,9 +176,9 @@ def dead() -> AnySelect:
 
 def counts() -> AnySelect:
     """How many looks found each state, 0 for those that none found."""
-    each = union_all(*(select(literal(state.value).label("state")) for state in LinkState)).subquery()
+    possible = union_all(*(select(literal(state.value).label("state")) for state in LinkState)).subquery()
     number = func.coalesce(LinkCount.number, 0)
-    return select(each.c.state, number).outerjoin(LinkCount, LinkCount.state == each.c.state)
+    return select(possible.c.state, number).outerjoin(LinkCount, LinkCount.state == possible.c.state)
 
 
 def narrow(queries: list[dict[str, Any]], *, by: Caller) -> None:
@@ -205,15 +205,15 @@ def _present(links: Mapping[str, str], known: Mapping[str, Entry]) -> dict[str, 
 def _flags(seen: Mapping[str, Entry]) -> dict[str, bool]:
     """By what is known of a project, whether one of its links is dead, and whether one has moved."""
     public = [seen[name] for name in LINKS if name in seen]
-    has_moved = any(each["state"] == LinkState.MOVED for each in public)
-    return {"is_dead": any(each["dead"] for each in public), "has_moved": has_moved}
+    has_moved = any(look["state"] == LinkState.MOVED for look in public)
+    return {"is_dead": any(look["dead"] for look in public), "has_moved": has_moved}
 
 
 def _arrived(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> frozenset[str]:
     """The columns of the project that have something now, of its website or of its repository, and had nothing."""
-    found = {"links": "url" in after and "url" not in before}
-    found["repository"] = _said(after) is not None and _said(before) is None
-    return frozenset(name for name, is_new in found.items() if is_new)
+    arrived = {"links": "url" in after and "url" not in before}
+    arrived["repository"] = _said(after) is not None and _said(before) is None
+    return frozenset(name for name, is_new in arrived.items() if is_new)
 
 
 def _said(seen: Mapping[str, Entry]) -> dict[str, Any] | None:
@@ -243,14 +243,14 @@ def _links(project_ids: Sequence[int]) -> dict[int, tuple[dict[str, str], dict[s
     columns = (Project.id, Project.url, Project.repository_url, LinkCheck.looks, Review)
     query = select(*columns).outerjoin(LinkCheck, LinkCheck.project_id == Project.id)
     query = query.outerjoin(Review, and_(turns.CURRENT, turns.of_changes()))
-    found = {}
+    by_project = {}
     for row in db.session.execute(query.where(Project.id.in_(project_ids), Project.status.in_(WATCHED))):
         links = {"url": row.url, "repository_url": row.repository_url}
         changes = changes_of(row.Review)
         links |= {f"{REVISION}{name}": changes.get(name) for name in LINKS}
         links[FORGE] = row.repository_url or row.url
-        found[row.id] = ({name: url for name, url in links.items() if url}, row.looks or {})
-    return found
+        by_project[row.id] = ({name: url for name, url in links.items() if url}, row.looks or {})
+    return by_project
 
 
 def _count(looked: Looked) -> None:

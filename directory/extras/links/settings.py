@@ -15,28 +15,28 @@ MOST, LONGEST = 50, 500
 
 def forges(value: str) -> list[dict[str, Any]]:
     """The forges of a JSON list; none where there is no such setting."""
-    found = [_forge(one) for one in (json_objects(value) if value else [])]
-    if len(found) > MOST:
+    configured = [_forge(one) for one in (json_objects(value) if value else [])]
+    if len(configured) > MOST:
         raise ValueError(f"names more than {MOST} forges")
-    if len({one["url"] for one in found}) < len(found):
+    if len({one["url"] for one in configured}) < len(configured):
         raise ValueError("names one url twice")
-    return found
+    return configured
 
 
-def _forge(given: dict[str, Any]) -> dict[str, Any]:
-    if not {"url", "kind"} <= given.keys() <= {"url", "kind", "token"}:
+def _forge(entry: dict[str, Any]) -> dict[str, Any]:
+    if not {"url", "kind"} <= entry.keys() <= {"url", "kind", "token"}:
         raise ValueError("a forge must have the members url and kind, may have token, and no others")
-    parts = web_address(given["url"])
-    if parts is None or parts.query or parts.fragment or parts.username is not None or len(given["url"]) > LONGEST:
+    parts = web_address(entry["url"])
+    if parts is None or parts.query or parts.fragment or parts.username is not None or len(entry["url"]) > LONGEST:
         raise ValueError("a forge's url must be an address such as https://git.example.org, without a query")
-    if given["kind"] not in KINDS:
+    if entry["kind"] not in KINDS:
         raise ValueError(f"a forge's kind must be one of {', '.join(KINDS)}")
-    token = given.get("token", "")
+    token = entry.get("token", "")
     if not isinstance(token, str) or len(token) > LONGEST or not (token.isascii() and token.isprintable()):
         raise ValueError(f"a forge's token must be a text of at most {LONGEST} ASCII characters")
     if token and parts.scheme != "https":
         raise ValueError("a forge with a token must have an https address: over http the token could be read")
-    return {"url": given["url"].rstrip("/").lower(), "kind": given["kind"], "token": token}
+    return {"url": entry["url"].rstrip("/").lower(), "kind": entry["kind"], "token": token}
 
 
 def together(read: Mapping[str, Any]) -> dict[str, Any]:

@@ -258,11 +258,13 @@ class _Exchange:
 
     def _connected(self, host: str, port: int, _timeout: Any) -> socket.socket:
         """A connection to the host, all of whose addresses may be connected to."""
-        found = self._asking.resolve(host.strip("[]"), port, type=socket.SOCK_STREAM)
-        addresses = [each[4][0] for each in found]
-        if not self._asking.internal and not all(is_public(ip_address(each.partition("%")[0])) for each in addresses):
+        infos = self._asking.resolve(host.strip("[]"), port, type=socket.SOCK_STREAM)
+        addresses = [info[4][0] for info in infos]
+        if not self._asking.internal and not all(
+            is_public(ip_address(address.partition("%")[0])) for address in addresses
+        ):
             raise NotPublic
-        for family, kind, protocol, _, address in found:
+        for family, kind, protocol, _, address in infos:
             if self.wire.was_cut:
                 raise TimeoutError
             connection = socket.socket(family, kind, protocol)

@@ -43,8 +43,8 @@ def asking_of(app: Flask, pause: Callable[[float], Any] = time.sleep) -> Asking:
 def look(app: Flask, watch: Watch, asking: Asking, *, at_once: bool = False) -> Looked:
     """Look at a leased project, and write down what was seen."""
     known = forges.configured(app.config["FORGES"])
-    given = (watch.project_id, watch.links, watch.known, asking, days_of(app), now, known)
-    looked = looking.look(*given, at_once=at_once)
+    arguments = (watch.project_id, watch.links, watch.known, asking, days_of(app), now, known)
+    looked = looking.look(*arguments, at_once=at_once)
     with app.app_context(), deadline.within(deadline.SECONDS):
         told = {"notify": app.extensions["webhooks"], "judge": app.extensions["judge"]}
         transaction(lambda: schedule.record(watch, looked, now(), **told))
@@ -92,8 +92,8 @@ class Worker:
 
     def _plan(self) -> None:
         if self._planned_at is None or (now() - self._planned_at).total_seconds() >= PLANNED_EVERY:
-            given = transaction(partial(schedule.plan, self._app.config["LINK_CHECK_DAYS"]))
-            self._planned_at = now() if given < schedule.AT_ONCE else None
+            planned = transaction(partial(schedule.plan, self._app.config["LINK_CHECK_DAYS"]))
+            self._planned_at = now() if planned < schedule.AT_ONCE else None
 
     def _look(self, watch: Watch, asking: Asking) -> None:
         try:

@@ -41,7 +41,7 @@ def init_app(app: Flask) -> None:
     )
     for name in LOGGERS:
         logger = logging.getLogger(name)
-        logger.handlers = [each for each in logger.handlers if not isinstance(each, Reports)]
+        logger.handlers = [handler for handler in logger.handlers if not isinstance(handler, Reports)]
         if name is None or not logger.propagate:
             logger.addHandler(Reports(logging.ERROR))
 

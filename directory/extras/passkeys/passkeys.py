@@ -89,7 +89,7 @@ def registration_options(party: RelyingParty, *, by: Caller) -> dict[str, Any]:
     held = _may_change(by)
     if len(held) >= MOST:
         raise TooManyPasskeys
-    made = generate_registration_options(
+    options = generate_registration_options(
         rp_id=party.host,
         rp_name=party.name,
         user_id=_handle(by.id),
@@ -99,9 +99,9 @@ def registration_options(party: RelyingParty, *, by: Caller) -> dict[str, Any]:
         authenticator_selection=AuthenticatorSelectionCriteria(
             resident_key=ResidentKeyRequirement.REQUIRED, user_verification=UserVerificationRequirement.REQUIRED
         ),
-        exclude_credentials=[PublicKeyCredentialDescriptor(id=base64_decode(each)) for each in held],
+        exclude_credentials=[PublicKeyCredentialDescriptor(id=base64_decode(credential_id)) for credential_id in held],
     )
-    return options_to_json_dict(made)
+    return options_to_json_dict(options)
 
 
 def sign_in_options(party: RelyingParty) -> dict[str, Any]:
@@ -110,13 +110,13 @@ def sign_in_options(party: RelyingParty) -> dict[str, Any]:
     from webauthn.helpers import options_to_json_dict
     from webauthn.helpers.structs import UserVerificationRequirement
 
-    made = generate_authentication_options(
+    options = generate_authentication_options(
         rp_id=party.host,
         challenge=_begin(None),
         timeout=int(LIFETIME.total_seconds() * 1000),
         user_verification=UserVerificationRequirement.REQUIRED,
     )
-    return options_to_json_dict(made)
+    return options_to_json_dict(options)
 
 
 def _begin(session_id: int | None) -> bytes:
@@ -150,12 +150,12 @@ def take(challenge: bytes | None, session_id: int | None) -> bytes | None:
     if challenge is None:
         return None
     mine = PasskeyChallenge.session_id.is_(None) if session_id is None else PasskeyChallenge.session_id == session_id
-    given = delete(PasskeyChallenge).where(
+    deletion = delete(PasskeyChallenge).where(
         PasskeyChallenge.challenge_hash == digest(base64_encode(challenge).decode()),
         mine,
         PasskeyChallenge.expires_at > now(),
     )
-    return challenge if modify(given) else None
+    return challenge if modify(deletion) else None
 
 
 def registered(credential: dict[str, Any], challenge: bytes | None, party: RelyingParty) -> Any:
@@ -166,21 +166,21 @@ def registered(credential: dict[str, Any], challenge: bytes | None, party: Relyi
         if challenge is None:
             raise ValueError("unknown challenge")
         _require_plain_attestation(credential)
-        made = verify_registration_response(
+        verified = verify_registration_response(
             credential=credential,
             expected_challenge=challenge,
             expected_rp_id=party.host,
             expected_origin=party.origin,
             require_user_verification=True,
         )
-        if len(base64_encode(made.credential_public_key)) > KEY_MAX:
+        if len(base64_encode(verified.credential_public_key)) > KEY_MAX:
             raise ValueError("long key")
-        if len(base64_encode(made.credential_id)) > ID_MAX:
+        if len(base64_encode(verified.credential_id)) > ID_MAX:
             raise ValueError("long id")
     except Exception as error:  # it parses foreign bytes, and fails in many ways
         log.info("passkey refused", extra={"reason": str(error)[:200]})
         raise Invalid.field("credential", REFUSED) from None
-    return made
+    return verified
 
 
 def _require_plain_attestation(credential: dict[str, Any]) -> None:
@@ -193,7 +193,7 @@ def _require_plain_attestation(credential: dict[str, Any]) -> None:
     attestation.require_authenticator_data(parse_cbor(data)["authData"])
 
 
-def add(made: Any, name: str | None, *, by: Caller, server: MailServer | None) -> dict[str, Any]:
+def add(verified: Any, name: str | None, *, by: Caller, server: MailServer | None) -> dict[str, Any]:
     """Add a `registered` passkey to the caller's account, whose address gets a notice.
 
     Raises Unauthenticated, SignInAgain, PasskeyRequired, TooManyPasskeys, Invalid.
@@ -205,9 +205,9 @@ def add(made: Any, name: str | None, *, by: Caller, server: MailServer | None) -
         raise TooManyPasskeys
     passkey = Passkey(
         user_id=by.id,
-        credential_id=base64_encode(made.credential_id).decode(),
-        public_key=base64_encode(made.credential_public_key).decode(),
-        sign_count=made.sign_count,
+        credential_id=base64_encode(verified.credential_id).decode(),
+        public_key=base64_encode(verified.credential_public_key).decode(),
+        sign_count=verified.sign_count,
         name=name or NAME,
     )
     db.session.add(passkey)

@@ -71,9 +71,9 @@ def add(body: dict[str, Any]) -> Any:
     accounts.release()
     named = passkeys.challenge_of(credential)
     challenge = transaction(lambda: passkeys.take(named, by.session_id))
-    made = passkeys.registered(credential, challenge, party)
+    verified = passkeys.registered(credential, challenge, party)
     with receivers.notifying(user) as server:
-        return transaction(lambda: passkeys.add(made, body.get("name"), by=by, server=server))
+        return transaction(lambda: passkeys.add(verified, body.get("name"), by=by, server=server))
 
 
 @bp.get("")
@@ -139,6 +139,6 @@ def login(body: dict[str, Any]) -> Any:
         current().account_id = user.id
         return accounts.get(user.id), secret
 
-    found = transaction(work)
+    signed = transaction(work)
     account_limits.give_back_sign_in()
-    return signed_in(login, *found)
+    return signed_in(login, *signed)

@@ -28,8 +28,8 @@ P = Project.__table__.c
 def latest(*, viewer: Caller | None) -> list[dict[str, Any]]:
     """The latest picks of the last DAYS, as many as a shelf has, by one statement that walks their index."""
     since, _last = periods.ending(now().date(), DAYS)
-    given = {"since": since} | ({} if viewer is None else {"viewer_id": viewer.id})
-    rows = _latest(viewer is not None, db.engine.dialect.name).all(given)
+    values = {"since": since} | ({} if viewer is None else {"viewer_id": viewer.id})
+    rows = _latest(viewer is not None, db.engine.dialect.name).all(values)
     return [catalog.view(row, viewer) for row in rows]
 
 
@@ -38,8 +38,8 @@ def _latest(signed_in: bool, dialect: str) -> Prepared:
     order = P.picked_at.desc(), P.id.desc()
     since = P.picked_at >= bindparam("since", type_=UtcDateTime())
     ids = select(P.id).where(is_picked(dialect), since).order_by(*order)
-    found = ids.limit(literal_column(str(front.MOST))).subquery("found")
-    return Prepared(shown(signed_in).join(found, found.c.id == P.id).order_by(*order))
+    picked = ids.limit(literal_column(str(front.MOST))).subquery("found")
+    return Prepared(shown(signed_in).join(picked, picked.c.id == P.id).order_by(*order))
 
 
 def pick(project_id: int, words: str, *, by: Caller, notify: list[Endpoint], self_review: str = "allow") -> None:

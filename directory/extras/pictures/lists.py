@@ -26,7 +26,7 @@ def ordered(pictures: PictureList, ids: list[int]) -> PictureList:
     by_id = {picture["id"]: picture for picture in pictures}
     if sorted(by_id) != sorted(ids):
         raise Invalid.field("order", OTHER_IDS)
-    return [by_id[each] for each in ids]
+    return [by_id[picture_id] for picture_id in ids]
 
 
 def moved(pictures: PictureList, picture_id: int, by: int) -> PictureList:

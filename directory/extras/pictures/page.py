@@ -60,12 +60,12 @@ def submit_with_picture(query: dict[str, str], body: dict[str, Any]) -> Response
     alt = body.pop("picture_alt", "")
 
     def prepared() -> Added:
-        made = _chosen_picture()
-        if made is None:
+        converted = _chosen_picture()
+        if converted is None:
             return None
         if not alt:
             raise Invalid.field("picture_alt", BLANK)
-        return lambda project_id: routes.add(project_id, made, alt)
+        return lambda project_id: routes.add(project_id, converted, alt)
 
     return submitted(body, prepared)
 
@@ -95,10 +95,10 @@ def refused(form: Form, *, project_id: int, picture_id: int | None = None) -> Pa
 @replace(same_as(routes.add_picture, NewPictureForm(), ("picture",)), **form_of)
 def add_picture(project_id: int, query: dict[str, str], body: dict[str, Any]) -> Response:
     """Add a picture with its words to a project."""
-    made = _chosen_picture()
-    if made is None:
+    converted = _chosen_picture()
+    if converted is None:
         raise Invalid.field("picture", _("Choose a file."))
-    transaction(lambda: routes.add(project_id, made, body["alt"]))
+    transaction(lambda: routes.add(project_id, converted, body["alt"]))
     return see_other(f"/mine/{project_id}/edit#pictures")
 
 

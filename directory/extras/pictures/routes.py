@@ -58,14 +58,14 @@ def add_picture(project_id: int, query: dict[str, Any], content: bytes) -> Any:
     rejected project goes back to the queue, and of a live one the list as it would be waits for review as a part of its
     `revision`.
     """
-    made = pictures.as_picture(content, by=caller().id)  # before the transaction: it takes a while
-    transaction(lambda: add(project_id, made, query["alt"]))
+    converted = pictures.as_picture(content, by=caller().id)  # before the transaction: it takes a while
+    transaction(lambda: add(project_id, converted, query["alt"]))
     return catalog.one(project_id, viewer=caller())
 
 
-def add(project_id: int, made: MadePicture, alt: str) -> None:
+def add(project_id: int, converted: MadePicture, alt: str) -> None:
     """Add a picture to a project in the name of the caller."""
-    picture = pictures.described(made, logos.keep(made.files, by=caller().id), alt)
+    picture = pictures.described(converted, logos.keep(converted.files, by=caller().id), alt)
     change(project_id, lambda shown: lists.with_one_more(shown, picture))
 
 
@@ -100,5 +100,5 @@ def delete_picture(project_id: int, picture_id: int) -> None:
 
 def change(project_id: int, pictures: Callable[[PictureList], PictureList]) -> None:
     """Change the list of a project's pictures in the name of the caller, if it has one of the versions of If-Match."""
-    given = {**rules_of_edits(), "notify": subscribers(), "versions": versions_allowed()}
-    submissions.edit(project_id, {}, by=caller(), pictures=pictures, **given)
+    terms = {**rules_of_edits(), "notify": subscribers(), "versions": versions_allowed()}
+    submissions.edit(project_id, {}, by=caller(), pictures=pictures, **terms)

@@ -81,5 +81,5 @@ def snippet(project: dict[str, Any], site: Site) -> Snippet | None:
     if not site.url:
         return None
     path = f"/p/{project['id']}/badge.svg"
-    page, picture = (escape(site.address(each)) for each in (path_of(project), path))
+    page, picture = (escape(site.address(target)) for target in (path_of(project), path))
     return Snippet(path, f'<a href="{page}"><img src="{picture}" height="{HEIGHT}" alt="{escape(site.name)}"></a>')

@@ -16,7 +16,7 @@ def init_app(app: Flask) -> None:
 
     At most half of the threads wait for them at a time, and at most PLACES.
     """
-    app.extensions["providers"] = found = {}
+    app.extensions["providers"] = by_name = {}
     if not app.config["PROVIDERS"]:
         return
     from directory.extras.providers.github import GitHub  # Authlib and cryptography take a while
@@ -24,9 +24,9 @@ def init_app(app: Flask) -> None:
     from directory.extras.providers.transport import Access
 
     places = BoundedSemaphore(max(1, min(PLACES, app.config["THREADS"] // 2)))
-    for each in app.config["PROVIDERS"]:
-        access = Access(each["name"], places)
-        found[each["name"]] = GitHub(each, access) if "api" in each else OpenIdProvider(each, access)
+    for setting in app.config["PROVIDERS"]:
+        access = Access(setting["name"], places)
+        by_name[setting["name"]] = GitHub(setting, access) if "api" in setting else OpenIdProvider(setting, access)
 
 
 extra = Extra(

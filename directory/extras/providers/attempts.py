@@ -43,7 +43,7 @@ def take(state: str, provider: str, browser: str) -> tuple[str, int | None]:
         SignInAttempt.expires_at > now(),
     )
     used = begun.returning(SignInAttempt.next_path, SignInAttempt.user_id)
-    found = db.session.execute(used, execution_options=UNSYNCHRONISED).one_or_none()
-    if found is None:
+    attempt = db.session.execute(used, execution_options=UNSYNCHRONISED).one_or_none()
+    if attempt is None:
         raise SignInExpired
-    return found.next_path, found.user_id
+    return attempt.next_path, attempt.user_id

@@ -23,12 +23,12 @@ def free(names: Iterable[str]) -> str:
     A name that contains `@` is skipped. A name that is taken or reserved gets a suffix. If none of the names can be
     used, such as those that begin with `deleted-`, the username is made from FALLBACK.
     """
-    name = next((found for each in names if (found := _valid(each))), "")
+    name = next((valid for candidate in names if (valid := _valid(candidate))), "")
     candidates = [*(_with(name, str(n)) if n > 1 else name for n in range(1, NUMBERED + 1))] if name else []
     candidates += [_with(name or FALLBACK, secrets.token_hex(size)) for size in (2, 3, 6)]
-    usable = [each for each in candidates if not is_reserved(each)]
+    usable = [candidate for candidate in candidates if not is_reserved(candidate)]
     taken = set(db.session.scalars(select(User.username).where(User.username.in_(usable))))
-    return next((each for each in usable if each not in taken), _with(FALLBACK, secrets.token_hex(10)))
+    return next((candidate for candidate in usable if candidate not in taken), _with(FALLBACK, secrets.token_hex(10)))
 
 
 def _valid(name: str) -> str:
@@ -37,8 +37,8 @@ def _valid(name: str) -> str:
         return ""
     folded = "_".join(map(fold, name[: 4 * LONGEST].split("_")))  # without strokes and ligatures, too: ø, ß
     plain = folded.encode("ascii", "ignore").decode()
-    found = re.sub("[^a-z0-9_]+", "-", plain).strip("-_")[:LONGEST].rstrip("-_")
-    return found if USERNAME.fullmatch(found) else ""
+    valid = re.sub("[^a-z0-9_]+", "-", plain).strip("-_")[:LONGEST].rstrip("-_")
+    return valid if USERNAME.fullmatch(valid) else ""
 
 
 def _with(name: str, suffix: str) -> str:

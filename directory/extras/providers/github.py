@@ -43,7 +43,7 @@ class GitHub:
         number = user.get("id")
         if not isinstance(number, int) or isinstance(number, bool) or number < 1:
             raise SignInRefused("no_subject")
-        mine = (each for each in addresses if isinstance(each, dict) and each.get("primary") is True)
+        mine = (address for address in addresses if isinstance(address, dict) and address.get("primary") is True)
         primary: dict[str, Any] = next(mine, {})
         return claims_of(
             self, str(number), primary.get("email"), primary.get("verified"), (user.get("login"), user.get("name"))

@@ -45,8 +45,8 @@ def sign_in(
 
 def _log_refusal(claims: Claims) -> None:
     """Say in one line why somebody is not admitted, and no names of groups: they are the person's."""
-    given = claims.membership
-    reason = "domain" if given is None or given.opens_account else given.unknown or "unlisted"
+    membership = claims.membership
+    reason = "domain" if membership is None or membership.opens_account else membership.unknown or "unlisted"
     log.warning("not admitted", extra={"provider": claims.provider, "reason": reason})
 
 
@@ -61,18 +61,20 @@ def _follow(user: User, claims: Claims) -> None:
 
     A claim that does not say the groups changes nothing. The last active administrator stays one.
     """
-    given = claims.membership
-    if given is None:
+    membership = claims.membership
+    if membership is None:
         return
     facts = {"provider": claims.provider, "user_id": user.id}
-    if given.unknown:
-        log.warning("role unknown", extra={**facts, "reason": given.unknown})
+    if membership.unknown:
+        log.warning("role unknown", extra={**facts, "reason": membership.unknown})
         by = Caller(user.id, user.username, user.role)
-        audit.record(events.USER_ROLE_UNKNOWN, by=by, user_id=user.id, to_state=claims.provider, reason=given.unknown)
+        audit.record(
+            events.USER_ROLE_UNKNOWN, by=by, user_id=user.id, to_state=claims.provider, reason=membership.unknown
+        )
         return
-    if given.role == (user.role if user.role_source == claims.provider else None):
+    if membership.role == (user.role if user.role_source == claims.provider else None):
         return
     try:
-        administration.administer(user.id, role=given.role, status=None, by=None, provider=claims.provider)
+        administration.administer(user.id, role=membership.role, status=None, by=None, provider=claims.provider)
     except LastAdmin:
         log.warning("the last administrator keeps the role", extra=facts)

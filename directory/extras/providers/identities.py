@@ -105,8 +105,8 @@ def _opened(claims: Claims, registration_open: bool, domains: tuple[str, ...], j
         raise NoAddress
     if not users.admits(domains, claims.email):
         raise NotAdmitted
-    given: dict[str, Any] = {"is_confirmed": claims.email_verified, "must_verify": bool(domains), "judge": judge}
-    user = accounts.register(free_names.free(claims.names), claims.email, "", **given)
+    details: dict[str, Any] = {"is_confirmed": claims.email_verified, "must_verify": bool(domains), "judge": judge}
+    user = accounts.register(free_names.free(claims.names), claims.email, "", **details)
     user.may_rename = True
     user.email_verified_at = now() if claims.email_verified else None
     return user
@@ -118,8 +118,8 @@ def _require_active(user: User) -> None:
 
 
 def _add(claims: Claims, user: User, taken: Duplicate | IdentityTaken) -> None:
-    given = {"issuer": claims.issuer, "subject": claims.subject, "email": claims.email}
-    db.session.add(Identity(user_id=user.id, **given))
+    values = {"issuer": claims.issuer, "subject": claims.subject, "email": claims.email}
+    db.session.add(Identity(user_id=user.id, **values))
     with refusing(uq_identities_issuer_subject=taken):
         db.session.flush()
     by = Caller(user.id, user.username, user.role)

@@ -78,8 +78,8 @@ class OpenIdProvider:
         if self._email_claim not in claims:  # then userinfo says whether it is verified, not the id_token
             claims = {**claims, "email_verified": None, **more}
         names = (claims.get("preferred_username"), claims.get("nickname"), claims.get("name"))
-        found = claims_of(self, claims["sub"], claims.get(self._email_claim), self._is_verified(claims), names)
-        return replace(found, membership=membership)
+        identified = claims_of(self, claims["sub"], claims.get(self._email_claim), self._is_verified(claims), names)
+        return replace(identified, membership=membership)
 
     def _is_verified(self, claims: dict[str, Any]) -> Any:
         """Whether the address is verified: `email_verified` is about the claim `email` alone."""
@@ -101,11 +101,11 @@ class OpenIdProvider:
 
     def _checked(self, transport: Transport, token: dict[str, Any], nonce: str) -> dict[str, Any]:
         """The claims of the id_token, whose signature, issuer, audience, times and nonce hold. Raises SignInRefused."""
-        given = token.get("id_token")
-        if not isinstance(given, str):
+        encoded = token.get("id_token")
+        if not isinstance(encoded, str):
             raise SignInRefused("no_token")
         try:
-            decoded = self._decoded(transport, given)
+            decoded = self._decoded(transport, encoded)
             options: Any = {
                 "iss": {"essential": True, "value": self.issuer},
                 "aud": {"essential": True, "value": self._client_id},
@@ -134,10 +134,10 @@ class OpenIdProvider:
         url, access_token = self._published.userinfo_endpoint(transport), token.get("access_token")
         if url is None or not isinstance(access_token, str) or not access_token.isprintable():
             return {}
-        found: dict[str, Any] = transport.get(url, {"Authorization": f"Bearer {access_token}"}).expect(dict)
-        if found.get("sub") != subject:
+        more: dict[str, Any] = transport.get(url, {"Authorization": f"Bearer {access_token}"}).expect(dict)
+        if more.get("sub") != subject:
             raise SignInRefused("wrong_subject")
-        return found
+        return more
 
 
 def refuse_error(answer: Mapping[str, str]) -> None:

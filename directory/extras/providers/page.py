@@ -46,8 +46,8 @@ def section() -> dict[str, Any]:
     """What the section of the account shows: None for `ways` where no provider is configured."""
     configured = providers()
     ways = routes.list_identities.view()["items"] if configured else None  # type: ignore[attr-defined]
-    joined = {each["provider"] for each in ways or ()}
-    return {"ways": ways, "others": [each for each in configured if each["name"] not in joined]}
+    joined = {way["provider"] for way in ways or ()}
+    return {"ways": ways, "others": [provider for provider in configured if provider["name"] not in joined]}
 
 
 @bp.post("/account/providers")

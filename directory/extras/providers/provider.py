@@ -79,8 +79,8 @@ def claims_of(provider: Provider, subject: Any, email: Any, email_verified: Any,
         raise SignInRefused("no_subject")
     if not (subject.isascii() and subject.isprintable()):
         raise SignInRefused("no_subject")
-    given = ascii_address(email) if isinstance(email, str) else ""
-    address = given if is_email(given) else None
+    written = ascii_address(email) if isinstance(email, str) else ""
+    address = written if is_email(written) else None
     local_part = address.partition("@")[0] if address else None
     texts = tuple(name for name in (*names, local_part) if isinstance(name, str))
     return Claims(provider.name, provider.issuer, subject, address, _is_true(email_verified), texts)

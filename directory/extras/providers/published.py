@@ -32,13 +32,13 @@ class Published:
         known = self._metadata
         if known is not None and time.monotonic() < known[0] + LIFETIME:
             return known[1]
-        found: dict[str, Any] = transport.get(self._issuer.removesuffix("/") + PATH).expect(dict)
-        if found.get("issuer") != self._issuer:
+        metadata: dict[str, Any] = transport.get(self._issuer.removesuffix("/") + PATH).expect(dict)
+        if metadata.get("issuer") != self._issuer:
             raise ProviderFailed("wrong_issuer")
-        if not all(self._is_safe(found.get(name)) for name in ENDPOINTS):
+        if not all(self._is_safe(metadata.get(name)) for name in ENDPOINTS):
             raise ProviderFailed("metadata")
-        self._metadata = time.monotonic(), found
-        return found
+        self._metadata = time.monotonic(), metadata
+        return metadata
 
     def keys(self, transport: Transport, *, unknown: bool = False) -> KeySet:
         """The signing keys. `unknown` is true if a token names none of them. Raises the errors of `metadata`."""
@@ -47,12 +47,12 @@ class Published:
         if known is not None and time.monotonic() < known[0] + lifetime:
             return known[1]
         listed = transport.get(self.metadata(transport)["jwks_uri"]).expect(dict).get("keys")
-        given = listed[:MOST_KEYS] if isinstance(listed, list) else []
-        found = KeySet([key for each in given if (key := _key(each))])
-        if not found:
+        entries = listed[:MOST_KEYS] if isinstance(listed, list) else []
+        key_set = KeySet([key for entry in entries if (key := _key(entry))])
+        if not key_set:
             raise ProviderFailed("keys")
-        self._keys = time.monotonic(), found
-        return found
+        self._keys = time.monotonic(), key_set
+        return key_set
 
     def userinfo_endpoint(self, transport: Transport) -> str | None:
         """The address with more claims than the tokens have; None if the provider has none."""
@@ -67,11 +67,11 @@ class Published:
         )
 
 
-def _key(given: Any) -> Any:
+def _key(entry: Any) -> Any:
     """A public key for signatures; None for anything else: a key that is not understood does not spoil the others."""
-    if not isinstance(given, dict) or given.get("kty") not in {"RSA", "EC"} or given.get("use", "sig") != "sig":
+    if not isinstance(entry, dict) or entry.get("kty") not in {"RSA", "EC"} or entry.get("use", "sig") != "sig":
         return None
     try:
-        return JWKRegistry.import_key(given)
+        return JWKRegistry.import_key(entry)
     except (JoseError, ValueError, TypeError, KeyError):
         return None

@@ -42,10 +42,10 @@ class Membership:
 class RoleRules:
     """The claim of a provider, by its name or a path of names with dots, and the groups that give something."""
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        self._claim: str = given["claim"]
-        self._groups = {role: frozenset(given.get(role, ())) for role in (*GIVEN, Role.MEMBER)}
-        self._is_closed = bool(given.get(Role.MEMBER))
+    def __init__(self, setting: Mapping[str, Any]) -> None:
+        self._claim: str = setting["claim"]
+        self._groups = {role: frozenset(setting.get(role, ())) for role in (*GIVEN, Role.MEMBER)}
+        self._is_closed = bool(setting.get(Role.MEMBER))
 
     def is_absent(self, claims: Mapping[str, Any]) -> bool:
         """Whether these claims say nothing of groups, so that others have to be asked for."""
@@ -93,4 +93,4 @@ def _names(value: Any) -> list[Any]:
     if isinstance(value, Mapping):
         return [*value]
     listed = value if isinstance(value, list) else [value]
-    return [each.get("name") if isinstance(each, Mapping) else each for each in listed]
+    return [group.get("name") if isinstance(group, Mapping) else group for group in listed]

@@ -63,18 +63,18 @@ TRIES = 5  # for a name, an address or an identity that others take at the same 
 
 def _configured(**_path: Any) -> dict[str, Provider]:
     """The providers by name. Raises NotFound if there are none."""
-    found: dict[str, Provider] = current_app.extensions["providers"]
-    if not found:
+    providers: dict[str, Provider] = current_app.extensions["providers"]
+    if not providers:
         raise NotFound
-    return found
+    return providers
 
 
 def _provider(provider: str) -> Provider:
     """The provider of a name. Raises NotFound."""
-    found = _configured().get(provider)
-    if found is None:
+    known = _configured().get(provider)
+    if known is None:
         raise NotFound
-    return found
+    return known
 
 
 def _redirect_uri(provider: Provider) -> str:
@@ -118,8 +118,8 @@ def _browser_secret() -> str:
 
     Sign-ins in several tabs share it.
     """
-    given = request.cookies.get(_cookie(), "")
-    return given if BROWSER_SECRET.fullmatch(given) else secrets.token_urlsafe(32)
+    secret = request.cookies.get(_cookie(), "")
+    return secret if BROWSER_SECRET.fullmatch(secret) else secrets.token_urlsafe(32)
 
 
 def _give_browser_secret(response: Response, secret: str) -> None:
@@ -231,14 +231,14 @@ def _signed_in(claims: Claims, next_path: str) -> tuple[str, str | None]:
         left -= 1
         try:
             with ExitStack() as limits:
-                made = registering(partial(work, limits))
+                signed = registering(partial(work, limits))
             break
         except Duplicate:
             if not left:
                 raise
-    if made is None:
+    if signed is None:
         raise NotAdmitted
-    current().account_id, secret, language = made
+    current().account_id, secret, language = signed
     return secret, language
 
 
@@ -250,10 +250,10 @@ def list_identities() -> Any:
     """List the caller's sign-in providers."""
     by_issuer = {one.issuer: one for one in _configured().values()}
     has_password = are_on() and bool(accounts.get(caller().id).password_hash)
-    found = [(each, by_issuer.get(each["issuer"])) for each in ways_in.identities(caller())]
+    rows = [(identity, by_issuer.get(identity["issuer"])) for identity in ways_in.identities(caller())]
     items = [
-        {**each, "provider": one.name if one else None, "label": one.label if one else each["issuer"]}
-        for each, one in found
+        {**identity, "provider": one.name if one else None, "label": one.label if one else identity["issuer"]}
+        for identity, one in rows
     ]
     return {"has_password": has_password, "items": items}
 

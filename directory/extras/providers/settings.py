@@ -31,33 +31,33 @@ def openid(value: str) -> list[dict[str, Any]]:
     listed = json_objects(value) if value else []
     if len(listed) > MOST:
         raise ValueError(f"names more than {MOST} providers")
-    found = [_provider(one) for one in listed]
+    providers = [_provider(one) for one in listed]
     for member in ("name", "issuer"):
-        values = [one[member] for one in found]
+        values = [one[member] for one in providers]
         if len({*values}) < len(values):
             raise ValueError(f"two providers have the same {member}")
-    return found
+    return providers
 
 
-def _provider(given: dict[str, Any]) -> dict[str, Any]:
-    if not given.keys() >= MEMBERS or not given.keys() <= MEMBERS | OPTIONAL:
+def _provider(entry: dict[str, Any]) -> dict[str, Any]:
+    if not entry.keys() >= MEMBERS or not entry.keys() <= MEMBERS | OPTIONAL:
         names = (", ".join(sorted(members)) for members in (MEMBERS, OPTIONAL))
         raise ValueError("a provider must have the members {}, may have {}, and no others".format(*names))
-    name, label = given["name"], given["label"]
+    name, label = entry["name"], entry["label"]
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ValueError("a provider's name must be 1 to 16 characters of a-z, 0-9 and -, and must not begin with -")
     if not isinstance(label, str) or not label.strip() or not label.isprintable() or len(label) > LONGEST_NAME:
         raise ValueError(f"a provider's label must be one line of 1 to {LONGEST_NAME} characters")
-    credentials = {member: credential(given[member]) for member in ("client_id", "client_secret")}
+    credentials = {member: credential(entry[member]) for member in ("client_id", "client_secret")}
     return {
-        "name": name, "label": label.strip(), "issuer": issuer(given["issuer"]), **credentials, **_address(given),
-        **_scope(given), **_roles(given),
+        "name": name, "label": label.strip(), "issuer": issuer(entry["issuer"]), **credentials, **_address(entry),
+        **_scope(entry), **_roles(entry),
     }  # fmt: skip
 
 
-def _address(given: dict[str, Any]) -> dict[str, Any]:
+def _address(entry: dict[str, Any]) -> dict[str, Any]:
     """Which claim has the address, and whether the provider vouches for it, as far as they are given."""
-    claim, trusts = given.get("email_claim", "email"), given.get("trusts_email", False)
+    claim, trusts = entry.get("email_claim", "email"), entry.get("trusts_email", False)
     if not isinstance(claim, str) or not CLAIM.fullmatch(claim):
         raise ValueError(
             f"email_claim must be the name of a claim, such as preferred_username, of 1 to {LONGEST_CLAIM}"
@@ -65,14 +65,14 @@ def _address(given: dict[str, Any]) -> dict[str, Any]:
         )
     if not isinstance(trusts, bool):
         raise ValueError("trusts_email must be true or false")
-    return {name: given[name] for name in ("email_claim", "trusts_email") if name in given}
+    return {name: entry[name] for name in ("email_claim", "trusts_email") if name in entry}
 
 
-def _scope(given: dict[str, Any]) -> dict[str, Any]:
+def _scope(entry: dict[str, Any]) -> dict[str, Any]:
     """What is asked for beside `openid profile email`, as far as it is given."""
-    if "scope" not in given:
+    if "scope" not in entry:
         return {}
-    scope = given["scope"]
+    scope = entry["scope"]
     if not isinstance(scope, str) or not SCOPE.fullmatch(scope) or len(scope) > LONGEST:
         raise ValueError(
             f"a provider's scope must be words such as groups, with one blank between, of 1 to {LONGEST}"
@@ -81,16 +81,16 @@ def _scope(given: dict[str, Any]) -> dict[str, Any]:
     return {"scope": scope}
 
 
-def _roles(given: dict[str, Any]) -> dict[str, Any]:
+def _roles(entry: dict[str, Any]) -> dict[str, Any]:
     """Which claim has the groups of a person, and the groups that give each role, as far as they are given."""
-    if "roles" not in given:
+    if "roles" not in entry:
         return {}
-    roles = given["roles"]
+    roles = entry["roles"]
     if not isinstance(roles, dict) or "claim" not in roles or not roles.keys() <= {"claim", *ROLES}:
         raise ValueError(f"roles must be an object with claim and lists of groups: {', '.join(ROLES)}")
     if not isinstance(roles["claim"], str) or not CLAIM.fullmatch(roles["claim"]):
         raise ValueError("the claim of roles must be the name of a claim, such as groups or realm_access.roles")
-    if given["name"] == LOCAL:
+    if entry["name"] == LOCAL:
         raise ValueError(f"a provider that gives roles must not be called {LOCAL}")
     return {"roles": {"claim": roles["claim"], **{role: _groups(roles[role]) for role in ROLES if role in roles}}}
 

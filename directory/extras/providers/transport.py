@@ -57,12 +57,12 @@ class ProviderAnswer:
         """The JSON of a success, of this type. Raises ProviderFailed."""
         self.raise_for_status()
         try:
-            found = self.json()
+            value = self.json()
         except ValueError:
             raise ProviderFailed("no_json") from None
-        if not isinstance(found, kind):
+        if not isinstance(value, kind):
             raise ProviderFailed("no_json")
-        return found
+        return value
 
 
 class Transport:

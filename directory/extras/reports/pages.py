@@ -44,9 +44,9 @@ def of_project(project: dict[str, Any], by: Caller | None) -> dict[str, Any]:
 
 def own_reports(by: Caller, number: int) -> PageAnswer:
     """The caller's reports, with their outcomes. Raises NotFound for no page."""
-    found = reports.own(by, Window(SIZE, page=number))
-    values = {"reports": found.items, "kinds": KINDS, "outcomes": OUTCOMES}
-    return show_list("own_reports.html", _("Your reports"), {"reports": "1"}, number, found, by=by, **values)
+    page = reports.own(by, Window(SIZE, page=number))
+    values = {"reports": page.items, "kinds": KINDS, "outcomes": OUTCOMES}
+    return show_list("own_reports.html", _("Your reports"), {"reports": "1"}, number, page, by=by, **values)
 
 
 def report_form(project_id: int, form: Form = EMPTY, *, is_sent: bool = False) -> PageAnswer:

@@ -120,8 +120,8 @@ def _require_settleable(project: Any, by: Caller) -> None:
     """
     permissions.require_reviewer(by, project)
     is_known = or_(Report.settled_at.is_not(None), _is_seen(Report))
-    made = select(Report.id).where(Report.project_id == project.id, is_known).limit(1)
-    if db.session.scalar(made) is None:
+    query = select(Report.id).where(Report.project_id == project.id, is_known).limit(1)
+    if db.session.scalar(query) is None:
         raise NotFound
     if permissions.owns(by, project.owner_id) and permissions.somebody_else_may({by.id}, "review", project.category_id):
         raise OwnSubmission
@@ -162,10 +162,10 @@ def _page(window: Window, within: ColumnElement[bool], by: Caller, state: str, k
     """The reports about projects that meet a condition."""
     query = select(Report.project_id, Report.outcome, Report.reply, Report.settled_at)
     query = query.join(Project, Project.id == Report.project_id).where(within, _is_first(state, kind))
-    found = fetch(query, _BY_ID if state == "open" else _BY_SETTLEMENT, window)
+    groups = fetch(query, _BY_ID if state == "open" else _BY_SETTLEMENT, window)
     names = permissions.may(by, "administer")
-    found.items = _groups([as_dict(row) for row in found.items], state, kind, naming_reporters=names)
-    return found
+    groups.items = _groups([as_dict(row) for row in groups.items], state, kind, naming_reporters=names)
+    return groups
 
 
 def _groups(
@@ -178,7 +178,7 @@ def _groups(
     projects = {project["id"]: project for project in catalog.all_stored(ids)}
     counted, reporter = _counted(ids, state, kind), ("reporter",) if naming_reporters else ()
     texts = _newest(("text", "kind", "at", *reporter), ids, state, kind, TEXTS_MAX, Report.text != "")
-    made = _newest(("kind", "at", "reporter"), ids, state, kind, REPORTS_MAX) if naming_reporters else {}
+    newest = _newest(("kind", "at", "reporter"), ids, state, kind, REPORTS_MAX) if naming_reporters else {}
     return [
         {
             **({} if state == "open" else {name: row[name] for name in ("outcome", "reply", "settled_at")}),
@@ -187,7 +187,7 @@ def _groups(
             "kinds": {name: number for name, number, _ in counted[row["project_id"]]},
             "first_at": min(at for _, _, at in counted[row["project_id"]]),
             "texts": texts[row["project_id"]],
-            **({"reports": made[row["project_id"]]} if naming_reporters else {}),
+            **({"reports": newest[row["project_id"]]} if naming_reporters else {}),
         }
         for row in rows
     ]
@@ -197,10 +197,10 @@ def _counted(ids: list[int], state: str, kind: str | None) -> dict[int, list[tup
     """By project, its kinds of reports in alphabetical order: each with the number and the time of the first."""
     numbers = select(Report.project_id, Report.kind, func.count(), func.min(Report.created_at))
     numbers = numbers.where(Report.project_id.in_(ids), *_shown(Report, state, kind))
-    found: dict[int, list[tuple[str, int, Any]]] = {project_id: [] for project_id in ids}
+    by_project: dict[int, list[tuple[str, int, Any]]] = {project_id: [] for project_id in ids}
     for project_id, *of_kind in db.session.execute(numbers.group_by(Report.project_id, Report.kind)):
-        found[project_id].append(tuple(of_kind))  # type: ignore[arg-type]
-    return {project_id: sorted(kinds) for project_id, kinds in found.items()}
+        by_project[project_id].append(tuple(of_kind))  # type: ignore[arg-type]
+    return {project_id: sorted(kinds) for project_id, kinds in by_project.items()}
 
 
 def _newest(
@@ -212,12 +212,12 @@ def _newest(
     newest = wanted.subquery("newest")
     columns = (Report.project_id, Report.text, Report.kind, Report.created_at, User.id.label("user_id"), User.username)
     query = select(*columns).join(newest, newest.c.id == Report.id).outerjoin(User, User.id == Report.reporter_id)
-    found: dict[int, list[dict[str, Any]]] = {project_id: [] for project_id in ids}
+    by_project: dict[int, list[dict[str, Any]]] = {project_id: [] for project_id in ids}
     for row in db.session.execute(query.where(newest.c.place <= most).order_by(Report.id.desc())):
         reporter = None if row.user_id is None else {"id": row.user_id, "username": row.username}
         shown = {"text": row.text, "kind": row.kind, "at": row.created_at, "reporter": reporter}
-        found[row.project_id].append({name: shown[name] for name in members})
-    return found
+        by_project[row.project_id].append({name: shown[name] for name in members})
+    return by_project
 
 
 def _is_first(state: str, kind: str | None) -> ColumnElement[bool]:
@@ -262,10 +262,10 @@ def reported(by: Caller) -> int:
 
 def own(by: Caller, window: Window) -> Slice:
     """The caller's reports, newest first, with their total."""
-    found = fetch(kept_reports.of_member(by), Sort((Report.id,), descending=True), window)
-    found.total = db.session.scalar(select(func.count()).where(Report.reporter_id == by.id)) or 0
-    found.items = [as_dict(row) for row in found.items]
-    return found
+    reports = fetch(kept_reports.of_member(by), Sort((Report.id,), descending=True), window)
+    reports.total = db.session.scalar(select(func.count()).where(Report.reporter_id == by.id)) or 0
+    reports.items = [as_dict(row) for row in reports.items]
+    return reports
 
 
 def _locked(project_id: int) -> Any:

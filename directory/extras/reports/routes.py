@@ -46,7 +46,9 @@ def init_app(app: Flask) -> None:
     if server is not None and app.config["REPORTS"] != "off":
         wanting = replace(server, events=server.events | {events.REPORT_SETTLED})
         app.extensions["mail_server"] = wanting
-        app.extensions["webhooks"] = [wanting if each is server else each for each in app.extensions["webhooks"]]
+        app.extensions["webhooks"] = [
+            wanting if endpoint is server else endpoint for endpoint in app.extensions["webhooks"]
+        ]
 
 
 def on_event(event: Event, project_ids: Sequence[int], _by: Caller | None) -> None:
@@ -58,8 +60,8 @@ def on_event(event: Event, project_ids: Sequence[int], _by: Caller | None) -> No
 def add_number(answers: list[dict[str, Any]], *, by: Caller) -> None:
     """Add how many projects have open reports to the summary of the queue."""
     number = reports.reported(by) if are_on() else None
-    for each in answers:
-        each["reports"] = number
+    for answer in answers:
+        answer["reports"] = number
 
 
 def open_reports() -> AnySelect:
@@ -106,8 +108,8 @@ def list_reports(query: dict[str, Any]) -> Any:
     was deleted. Only administrators see who has reported.
     """
     window = pagination.window(query)
-    found = reports.page(window, by=caller(), state=query["state"], kind=query.get("kind"))
-    return pagination.by_cursor(found, window)
+    page = reports.page(window, by=caller(), state=query["state"], kind=query.get("kind"))
+    return pagination.by_cursor(page, window)
 
 
 def _require_settleable(project_id: int) -> None:

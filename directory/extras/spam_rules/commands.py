@@ -23,9 +23,9 @@ rules = AppGroup("rules", help="Export, import and preview the rules that judge 
 @refusals()
 def export_(output: str) -> None:
     """Write all rules as a JSON list."""
-    found = [{name: rule[name] for name in editing.MEMBERS} for rule in editing.listed()]
+    exported = [{name: rule[name] for name in editing.MEMBERS} for rule in editing.listed()]
     with opened(output) as stream:
-        stream.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
+        stream.write(json.dumps(exported, ensure_ascii=False, indent=2) + "\n")
 
 
 @rules.command("import")
@@ -37,20 +37,20 @@ def import_(file: str) -> None:
     A rule whose name is there is changed, and keeps its state; it becomes dry if it was on and judges by something else
     now. New rules are off.
     """
-    given = _read(sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes())
-    added, changed = transaction(lambda: editing.take_over(given))
+    imported = _read(sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes())
+    added, changed = transaction(lambda: editing.take_over(imported))
     click.echo(f"{count(added, 'rule')} added, {changed} changed.")
 
 
 def _read(content: bytes) -> list[dict[str, Any]]:
     """The rules of a file. Raises ClickException, Invalid."""
     try:
-        found = json.loads(content)
+        value = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise click.ClickException(f"this is no JSON: {error}") from None
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+    if not isinstance(value, list) or not all(isinstance(rule, dict) for rule in value):
         raise click.ClickException("the file must hold a list of objects")
-    return [checked(RuleInput(), each) for each in found]
+    return [checked(RuleInput(), rule) for rule in value]
 
 
 @rules.command("preview")
@@ -64,10 +64,10 @@ def preview_(rule_id: int, days: int) -> None:
     """
     rule = editing.one(rule_id)
     transaction(lambda: editing.note_preview(rule["on"], rule["when"]))
-    found = preview.run(rule["on"], rule["when"], days)
-    click.echo(f"{found['evaluated']:,} evaluated, {found['unknown']:,} unknown, {found['matched']:,} matched")
+    result = preview.run(rule["on"], rule["when"], days)
+    click.echo(f"{result['evaluated']:,} evaluated, {result['unknown']:,} unknown, {result['matched']:,} matched")
     lines = [
-        (outcome, f"{number:,}", ", ".join(str(project["id"]) for project in found["examples"][outcome]))
-        for outcome, number in found["by_outcome"].items()
+        (outcome, f"{number:,}", ", ".join(str(project["id"]) for project in result["examples"][outcome]))
+        for outcome, number in result["by_outcome"].items()
     ]
     click.echo(table(("OUTCOME", "MATCHED", "PROJECTS"), lines))

@@ -95,7 +95,7 @@ class Compiled:
 def described() -> list[dict[str, Any]]:
     """All facts with what may be asked of each."""
     return [
-        {"fact": name, "type": kind, "is": list(OPERATORS[kind]), "on": [each.value for each in judged]}
+        {"fact": name, "type": kind, "is": list(OPERATORS[kind]), "on": [subject.value for subject in judged]}
         for name, (kind, judged) in _facts().items()
     ]
 
@@ -115,22 +115,22 @@ def refusals(when: list[dict[str, Any]], judges: list[str]) -> Errors:
 
     One that lacks a member is passed over: the form of conditions is the schema's.
     """
-    whole = [(n, each) for n, each in enumerate(when) if {"fact", "is", "value"} <= each.keys()]
+    whole = [(n, condition) for n, condition in enumerate(when) if {"fact", "is", "value"} <= condition.keys()]
     return [error for n, condition in whole for error in _refusals(f"#/when/{n}", condition, judges)]
 
 
 def _refusals(place: str, condition: Mapping[str, Any], judges: list[str]) -> Errors:
     known = FACTS.get(condition["fact"]) or _facts().get(condition["fact"])
     kind, judged = known or ("", ())
-    found: Errors = []
-    if missing := [each for each in judges if each not in judged]:
-        found.append({"pointer": f"{place}/fact", "detail": _("There is no such fact of a {what}.", what=missing[0])})
+    errors: Errors = []
+    if missing := [subject for subject in judges if subject not in judged]:
+        errors.append({"pointer": f"{place}/fact", "detail": _("There is no such fact of a {what}.", what=missing[0])})
     if known is None:
-        return found
+        return errors
     if condition["is"] not in OPERATORS[kind]:
         choices = ", ".join(OPERATORS[kind])
-        return [*found, {"pointer": f"{place}/is", "detail": _("Must be one of: {words}.", words=choices)}]
-    return found + _refused_value(f"{place}/value", condition, kind)
+        return [*errors, {"pointer": f"{place}/is", "detail": _("Must be one of: {words}.", words=choices)}]
+    return errors + _refused_value(f"{place}/value", condition, kind)
 
 
 def _refused_value(place: str, condition: Mapping[str, Any], kind: str) -> Errors:
@@ -150,14 +150,14 @@ def _refused_value(place: str, condition: Mapping[str, Any], kind: str) -> Error
     if not isinstance(value, list) or not 1 <= len(value) <= MOST_VALUES:
         return [{"pointer": place, "detail": _("Must be a list of 1 to {most} texts.", most=f"{MOST_VALUES:,}")}]
     return [
-        {"pointer": f"{place}/{n}", "detail": _REASONS_OF_ONE[fact].filled(number=n + 1, text=isolated(str(each)[:60]))}
-        for n, each in enumerate(value)
-        if not _is_read(fact, each)
+        {"pointer": f"{place}/{n}", "detail": _REASONS_OF_ONE[fact].filled(number=n + 1, text=isolated(str(text)[:60]))}
+        for n, text in enumerate(value)
+        if not _is_read(fact, text)
     ]
 
 
-def _refused_choice(place: str, given: Any, choices: Collection[str]) -> Errors:
-    if isinstance(given, list) and given and all(isinstance(each, str) and each in choices for each in given):
+def _refused_choice(place: str, value: Any, choices: Collection[str]) -> Errors:
+    if isinstance(value, list) and value and all(isinstance(choice, str) and choice in choices for choice in value):
         return []
     return [{"pointer": place, "detail": _("Must be one of: {words}.", words=", ".join(choices))}]
 
@@ -171,11 +171,11 @@ def _phrase(text: str) -> list[tuple[int, ...]] | None:
 
     In scripts without spaces each character is a word of texts, and all that follow each other are one of the phrase.
     """
-    found = units(text) if len(text) <= MOST_CHARACTERS else ()
-    if not 1 <= sum(1 if unit.unspaced else len(unit.parts) for unit in found) <= MOST_WORDS:
+    text_units = units(text) if len(text) <= MOST_CHARACTERS else ()
+    if not 1 <= sum(1 if unit.unspaced else len(unit.parts) for unit in text_units) <= MOST_WORDS:
         return None
-    ways = [tuple(number(part) for unit in found for part in unit.parts)]
-    return [*ways, (number(found[0].joined),)] if len(found) == 1 and found[0].is_joined else ways
+    ways = [tuple(number(part) for unit in text_units for part in unit.parts)]
+    return [*ways, (number(text_units[0].joined),)] if len(text_units) == 1 and text_units[0].is_joined else ways
 
 
 def _host(text: str) -> str | None:
@@ -194,12 +194,12 @@ def _mail_domain(text: str) -> str | None:
     domain = text.removeprefix(BELOW)
     mark = text.removesuffix(domain)
     try:
-        found = ascii_domain(domain)
+        ascii_form = ascii_domain(domain)
     except UnicodeError:
         return None
     # A whole suffix, such as "ru", has nothing but domains below it.
-    is_one = len(found) <= EMAIL_MAX and DOMAIN.fullmatch(found) is not None and (mark or "." in found)
-    return mark + found if is_one else None
+    is_one = len(ascii_form) <= EMAIL_MAX and DOMAIN.fullmatch(ascii_form) is not None and (mark or "." in ascii_form)
+    return mark + ascii_form if is_one else None
 
 
 def licence(text: str) -> str | None:
@@ -258,16 +258,16 @@ def _of_known(condition: Mapping[str, Any]) -> Condition:
     if kind in {"number", "truth"}:
         compare = _COMPARED[how]
         return lambda facts, _words: compare(facts[name], value)
-    given = [value] if how == "=" else value
+    texts = [value] if how == "=" else value
     is_in = how != "not in"
     # What an earlier version took, and this one refuses, is nothing to find.
-    read = [each for text in given if (each := _READERS[name](text)) is not None]
+    read = [known for text in texts if (known := _READERS[name](text)) is not None]
     if kind == "words":
         has = _has_one([way for ways in read for way in ways])
         return lambda _facts, words: has(words) is is_in
     accepted = frozenset(map(number_of, read) if name == "domain" else read)
     if name == "email_domain":
-        return lambda facts, _words: any(each in accepted for each in _named(facts[name])) is is_in
+        return lambda facts, _words: any(word in accepted for word in _named(facts[name])) is is_in
     return lambda facts, _words: (facts[name] in accepted) is is_in
 
 
@@ -289,17 +289,17 @@ def _named(domain: str) -> Iterator[str]:
 
 def _has_one(wanted: list[tuple[int, ...]]) -> Callable[[Words], bool]:
     """Whether words have one of some phrases. Of a long one, in a script without spaces, each part has to be there."""
-    alone = frozenset(each[0] for each in wanted if len(each) == 1)
-    some = {n: frozenset(each for each in wanted if len(each) == n) for n in range(2, MOST_WORDS + 1)}
-    rows = [(n, each) for n, each in some.items() if each]
+    alone = frozenset(phrase[0] for phrase in wanted if len(phrase) == 1)
+    some = {n: frozenset(phrase for phrase in wanted if len(phrase) == n) for n in range(2, MOST_WORDS + 1)}
+    rows = [(n, phrases) for n, phrases in some.items() if phrases]
     longer = [
-        frozenset(zip(*(each[n:] for n in range(MOST_WORDS)), strict=False))
-        for each in wanted
-        if len(each) > MOST_WORDS
+        frozenset(zip(*(phrase[n:] for n in range(MOST_WORDS)), strict=False))
+        for phrase in wanted
+        if len(phrase) > MOST_WORDS
     ]
 
     def has(words: Words) -> bool:
-        if not alone.isdisjoint(words.runs(1)) or any(not each.isdisjoint(words.runs(n)) for n, each in rows):
+        if not alone.isdisjoint(words.runs(1)) or any(not phrases.isdisjoint(words.runs(n)) for n, phrases in rows):
             return True
         return any(parts <= words.runs(MOST_WORDS) for parts in longer)
 

@@ -57,9 +57,9 @@ def one(rule_id: int) -> dict[str, Any]:
     return _shown(rule, _days(rule_id))
 
 
-def add(given: Mapping[str, Any], *, by: Caller | None) -> int:
+def add(values: Mapping[str, Any], *, by: Caller | None) -> int:
     """Add a rule, and return its id. Raises Invalid, Duplicate, TooMany, PreviewFirst."""
-    members = {"reason": None, "state": RuleState.OFF.value, **given}
+    members = {"reason": None, "state": RuleState.OFF.value, **values}
     _require_valid(members)
     require_fewer(SpamRule, MOST, TooMany(_("There may be {most} rules. Delete one first.", most=MOST)))
     _require_tried(None, members)
@@ -72,21 +72,21 @@ def add(given: Mapping[str, Any], *, by: Caller | None) -> int:
     return rule.id
 
 
-def change(rule_id: int, given: Mapping[str, Any], *, by: Caller | None) -> bool:
+def change(rule_id: int, values: Mapping[str, Any], *, by: Caller | None) -> bool:
     """Change members of a rule; returns whether any is different now.
 
-    One that is on becomes dry if what it judges by changes, unless `given` has a state.
+    One that is on becomes dry if what it judges by changes, unless `values` have a state.
 
     The reason of a rule that no longer rejects goes. Raises NotFound, Invalid, Duplicate, PreviewFirst.
     """
     rule = _locked(rule_id)
     before = _members(rule)
-    after = {**before, **given}
-    if after["then"] != Effect.REJECT and "reason" not in given:
+    after = {**before, **values}
+    if after["then"] != Effect.REJECT and "reason" not in values:
         after["reason"] = None
     _require_valid(after)
     is_other = any(after[name] != before[name] for name in ("on", "when", "then"))
-    if is_other and before["state"] == RuleState.ON and "state" not in given:
+    if is_other and before["state"] == RuleState.ON and "state" not in values:
         after["state"] = RuleState.DRY.value
     _require_tried(before, after)
     changed = [name for name in MEMBERS if after[name] != before[name]]
@@ -104,14 +104,14 @@ def change(rule_id: int, given: Mapping[str, Any], *, by: Caller | None) -> bool
     return True
 
 
-def take_over(given: list[dict[str, Any]]) -> tuple[int, int]:
+def take_over(rules: list[dict[str, Any]]) -> tuple[int, int]:
     """Add or change rules by their names, as a command; returns how many were added, and how many changed.
 
     New ones are off, and others keep their state, but for what `change` says. Raises Invalid, TooMany.
     """
     ids = dict(db.session.execute(select(SpamRule.name, SpamRule.id)).all())
     before, changed = len(ids), 0
-    for members in given:
+    for members in rules:
         wanted = {"reason": None, **{name: value for name, value in members.items() if name != "state"}}
         if wanted["name"] in ids:
             changed += change(ids[wanted["name"]], wanted, by=None)
@@ -149,18 +149,18 @@ def revert(rule_id: int, since: datetime, *, by: Caller, notify: list[Endpoint],
     return len(still)
 
 
-def refusals(given: Mapping[str, Any]) -> list[dict[str, str]]:
+def refusals(values: Mapping[str, Any]) -> list[dict[str, str]]:
     """What is wrong with a rule beyond the form of its members, as the errors of an answer; as far as it has them."""
-    found: list[dict[str, str]] = []
-    then, on = given.get("then"), given.get("on") or []
-    if "reason" in given and then is not None and (then == Effect.REJECT) != (given["reason"] is not None):
+    errors: list[dict[str, str]] = []
+    then, on = values.get("then"), values.get("on") or []
+    if "reason" in values and then is not None and (then == Effect.REJECT) != (values["reason"] is not None):
         needed = _("A rule that rejects needs a reason.")
         if then != Effect.REJECT:
             needed = _("Only a rule that rejects has one.")
-        found.append({"pointer": "#/reason", "detail": needed})
+        errors.append({"pointer": "#/reason", "detail": needed})
     if Judged.REGISTRATION in on and then not in {None, Effect.REJECT}:
-        found.append({"pointer": "#/then", "detail": _("A rule that judges registrations can only reject.")})
-    return found + conditions.refusals(given.get("when") or [], on)
+        errors.append({"pointer": "#/then", "detail": _("A rule that judges registrations can only reject.")})
+    return errors + conditions.refusals(values.get("when") or [], on)
 
 
 def note_preview(on: list[str], when: list[dict[str, Any]]) -> None:
@@ -172,8 +172,8 @@ def note_preview(on: list[str], when: list[dict[str, Any]]) -> None:
 
 
 def _require_valid(members: Mapping[str, Any]) -> None:
-    if found := refusals(members):
-        raise Invalid(found)
+    if errors := refusals(members):
+        raise Invalid(errors)
 
 
 def _require_tried(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> None:
@@ -195,8 +195,8 @@ def _rejects(members: Mapping[str, Any]) -> bool:
 
 def _digest(on: list[str], when: list[dict[str, Any]]) -> str:
     """A digest that is the same for the same conditions, in whatever order."""
-    each = sorted(json.dumps(condition, sort_keys=True) for condition in when)
-    return blake2b(json.dumps([sorted(on), each]).encode(), digest_size=32).hexdigest()
+    ordered = sorted(json.dumps(condition, sort_keys=True) for condition in when)
+    return blake2b(json.dumps([sorted(on), ordered]).encode(), digest_size=32).hexdigest()
 
 
 def _locked(rule_id: int) -> SpamRule:

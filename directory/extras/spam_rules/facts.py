@@ -44,7 +44,7 @@ COUNTED_TO = 1_000
 HOUR, DAY, FOUR_WEEKS = timedelta(hours=1), timedelta(days=1), timedelta(weeks=4)
 HOURS = FOUR_WEEKS // HOUR
 # What a person decides about a project, and about what a rule did with it.
-VERDICTS = tuple(each for each in events.TABLE if each.is_verdict)
+VERDICTS = tuple(event for event in events.TABLE if event.is_verdict)
 _ONE: Any = literal_column("1")
 P, F, A, R = Project.__table__.c, RuleFacts.__table__.c, AuditEntry.__table__.c, SpamRule.__table__.c
 U = User.__table__.c
@@ -74,8 +74,8 @@ def of_project(draft: Draft) -> Facts:
     project = draft.after
     asked = {"domain": project.domain, "text_key": project.text_key, "owner": project.owner_id, "project": project.id}
     asked |= {"hour_ago": draft.at - HOUR, "day_ago": draft.at - DAY}
-    median, found = _asked(asked, draft.at)
-    created_at, email, verified_at, *counts, is_repeated, hour, is_decided = found[:-_PRINTED]
+    median, row = _asked(asked, draft.at)
+    created_at, email, verified_at, *counts, is_repeated, hour, is_decided = row[:-_PRINTED]
     names = ("domain_live", "domain_rejected", "domain_waiting", "approved", "rejected", "submitted_24h")
     shown = texts.seen(project.description)
     own, written = _own(project)
@@ -92,7 +92,7 @@ def of_project(draft: Draft) -> Facts:
         **own,
         **_of_links(draft),
     }
-    return Facts(values, texts.words_of(project, shown, written), bool(is_decided), tuple(found[-_PRINTED:]))
+    return Facts(values, texts.words_of(project, shown, written), bool(is_decided), tuple(row[-_PRINTED:]))
 
 
 def _own(project: Any) -> tuple[dict[str, Any], list[str]]:
@@ -111,7 +111,7 @@ def _of_links(draft: Draft) -> dict[str, Any]:
     if is_new or draft.of_changes or not db.shows_links:
         return {}
     website, said = (draft.after.links or {}).get("url") or {}, draft.after.repository or {}
-    found = {
+    facts = {
         "link_state": website.get("state"),
         "repository_archived": said.get("archived"),
         "repository_days": _days(said.get("created_at"), draft.at),
@@ -119,7 +119,7 @@ def _of_links(draft: Draft) -> dict[str, Any]:
         "repository_stars": said.get("stars"),
         "repository_license": licence(said.get("license") or ""),
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _days(since: str | None, at: datetime) -> float | None:
@@ -261,10 +261,10 @@ def _decided(owner: Any, project: Any) -> Any:
     judged = select(F.project_id.label("id")).where(F.account_id == owner, F.project_id.is_not(None))
     own = union(select(present.c.id), select(judged.order_by(F.at.desc()).limit(most).subquery().c.id)).subquery()
     was = (
-        select(A.id).where(A.project_id == own.c.id, A.action == _word(events.DECIDED[each]))
-        for each in ("approve", "reject")
+        select(A.id).where(A.project_id == own.c.id, A.action == _word(events.DECIDED[decision]))
+        for decision in ("approve", "reject")
     )
-    return select(*(_number(each.exists()) for each in was)).where(own.c.id != project).subquery()
+    return select(*(_number(query.exists()) for query in was)).where(own.c.id != project).subquery()
 
 
 def _logged(project: Any, in_hour: Any) -> Any:

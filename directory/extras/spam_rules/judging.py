@@ -140,9 +140,9 @@ def _is_asked(rule: _Rule, kinds: set[Judged], seen: frozenset[str]) -> bool:
     return not seen or not of_links.isdisjoint(seen)
 
 
-def _holds(rule: _Rule, found: Facts) -> bool:
+def _holds(rule: _Rule, collected: Facts) -> bool:
     try:
-        return rule.when.holds(found.values, found.words)
+        return rule.when.holds(collected.values, collected.words)
     except Exception:
         _failed(rule.id)
         return False
@@ -164,8 +164,8 @@ def _rules(print_: tuple[Any, ...]) -> tuple[_Rule, ...]:
     if kept.print != print_:
         known = {rule.stamp: rule for rule in kept.rules}
         query = select(*SpamRule.__table__.c).where(SpamRule.state != RuleState.OFF).order_by(SpamRule.id)
-        found = [known.get(_stamp(row)) or _compiled(row) for row in db.session.execute(query)]
-        kept = _kept[key] = _Kept(print_, tuple(rule for rule in found if rule is not None))
+        rules = [known.get(_stamp(row)) or _compiled(row) for row in db.session.execute(query)]
+        kept = _kept[key] = _Kept(print_, tuple(rule for rule in rules if rule is not None))
     return kept.rules
 
 

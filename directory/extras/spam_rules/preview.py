@@ -29,7 +29,7 @@ APPROVED, REJECTED, WAITING, TAKEN_DOWN = OUTCOMES = ("approved", "rejected", "w
 # By kind, the entries of the log of what members did: those without stored facts are unknown.
 LOGGED: dict[str, ColumnElement[bool]] = {
     kind: and_(
-        AuditEntry.action.in_([each for each in events.TABLE if each.judged == kind]),
+        AuditEntry.action.in_([event for event in events.TABLE if event.judged == kind]),
         # An edit of a live project that nobody reviews is not judged.
         or_(AuditEntry.action != events.PROJECT_EDITED, AuditEntry.to_state == Status.PENDING),
     )
@@ -54,16 +54,17 @@ def run(on: list[str], when: list[dict[str, Any]], days: int) -> dict[str, Any]:
     """
     since, conditions = database_clock() - timedelta(days=days), compiled(when)
     with reading():
-        found = evaluate(conditions, _stored(on, since, conditions))
-    ids = [project for some in found.examples.values() for project in some]
+        result = evaluate(conditions, _stored(on, since, conditions))
+    ids = [project for some in result.examples.values() for project in some]
     projects = {project["id"]: project for project in catalog.all_stored(sorted(ids))} if ids else {}
     return {
-        "evaluated": found.evaluated,
-        "unknown": max(0, _logged(on, since) - found.evaluated),
-        "matched": found.matched,
-        "by_outcome": {outcome: found.by_outcome[outcome] for outcome in OUTCOMES},
+        "evaluated": result.evaluated,
+        "unknown": max(0, _logged(on, since) - result.evaluated),
+        "matched": result.matched,
+        "by_outcome": {outcome: result.by_outcome[outcome] for outcome in OUTCOMES},
         "examples": {
-            outcome: [projects[each] for each in found.examples[outcome] if each in projects] for outcome in OUTCOMES
+            outcome: [projects[project_id] for project_id in result.examples[outcome] if project_id in projects]
+            for outcome in OUTCOMES
         },
     }
 
@@ -73,16 +74,16 @@ def evaluate(conditions: Compiled, rows: Iterator[Any]) -> Found:
 
     What lacks a fact that the conditions ask for does not match.
     """
-    found = Found()
+    result = Found()
     for facts, words, project_id, exists, outcome in rows:
-        found.evaluated += 1
+        result.evaluated += 1
         if not _holds(conditions, facts, words):
             continue
-        found.matched += 1
-        found.by_outcome[outcome] += 1
-        if exists and len(found.examples[outcome]) < EXAMPLES:
-            found.examples[outcome][project_id] = None
-    return found
+        result.matched += 1
+        result.by_outcome[outcome] += 1
+        if exists and len(result.examples[outcome]) < EXAMPLES:
+            result.examples[outcome][project_id] = None
+    return result
 
 
 def _holds(conditions: Compiled, facts: Mapping[str, Any], words: bytes) -> bool:

@@ -37,8 +37,8 @@ def _refused(body: dict[str, Any]) -> Errors:
 
 def _refused_preview(body: dict[str, Any]) -> Errors:
     """What is wrong with the rule of a preview."""
-    found = _refused(body.get("rule") or {})
-    return [{**error, "pointer": error["pointer"].replace("#/", "#/rule/", 1)} for error in found]
+    errors = _refused(body.get("rule") or {})
+    return [{**error, "pointer": error["pointer"].replace("#/", "#/rule/", 1)} for error in errors]
 
 
 @bp.get("/rules")
@@ -142,5 +142,5 @@ def revert_rule(rule_id: int, body: dict[str, Any]) -> Any:
     At most 1,000 projects a call: call again until the number is 0. What was edited, decided or appealed since stays as
     it is. The owners learn of it in the thread and by mail.
     """
-    given = {"notify": subscribers(), "self_review": current_app.config["SELF_REVIEW"]}
-    return {"number": editing.revert(rule_id, body["since"], by=caller(), **given)}
+    terms = {"notify": subscribers(), "self_review": current_app.config["SELF_REVIEW"]}
+    return {"number": editing.revert(rule_id, body["since"], by=caller(), **terms)}

@@ -15,7 +15,7 @@ from directory.language.messages import _
 from directory.models import Effect, Judged, RuleState
 
 JUDGED, EFFECTS, STATES = (tuple(word.value for word in words) for words in (Judged, Effect, RuleState))
-COMPARISONS = tuple(dict.fromkeys(each for some in OPERATORS.values() for each in some))
+COMPARISONS = tuple(dict.fromkeys(comparison for some in OPERATORS.values() for comparison in some))
 OWN_FACT = re.compile(r"^field\.[a-z][a-z0-9_]*$", re.ASCII)
 NAME_MAX, REASON_MAX, DAYS_MAX = 60, 1000, 365
 VALUE = {

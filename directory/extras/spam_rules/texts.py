@@ -52,9 +52,9 @@ class Seen(NamedTuple):
 def seen(description: str) -> Seen:
     """What a reader of a description sees."""
     html = markdown.html(description)
-    found = [each for tag in _TAG.finditer(html) for each in _ATTRIBUTE.findall(tag[0])]
-    behind = (unquote(unescape(value)) for _, value in found)
-    links = sum(name == "href" for name, _ in found) + _addresses(_text(_LINK.sub(" ", html)))
+    attributes = [attribute for tag in _TAG.finditer(html) for attribute in _ATTRIBUTE.findall(tag[0])]
+    behind = (unquote(unescape(value)) for _, value in attributes)
+    links = sum(name == "href" for name, _ in attributes) + _addresses(_text(_LINK.sub(" ", html)))
     return Seen(_text(html), tuple(dict.fromkeys(behind)), links)
 
 
@@ -82,27 +82,27 @@ def words_of(project: Any, shown: Seen, own: Iterable[str] = ()) -> Words:
     Letters that look like Latin ones stand for these too. Of the source of the description it has the other words.
     """
     texts = [project.title, project.tagline, project.author or "", shown.text, *own]
-    texts += [each for each in shown.behind_links if each not in shown.text]
+    texts += [link for link in shown.behind_links if link not in shown.text]
     texts += [picture["alt"] for picture in project.pictures]
     texts.append(readable_host(urlsplit(project.url).hostname or ""))
     ordered: list[int] = []
     known: set[str] = set()
     alone: dict[str, None] = {}
-    for text in (each for written in texts for each in dict.fromkeys((written, as_read(written)))):
-        found = units(text)
-        parts = [part for unit in found for part in unit.parts]
+    for text in (form for written in texts for form in dict.fromkeys((written, as_read(written)))):
+        text_units = units(text)
+        parts = [part for unit in text_units for part in unit.parts]
         ordered += (*map(number, parts), BETWEEN)
         known.update(parts)
-        alone |= dict.fromkeys(_joined(found))
+        alone |= dict.fromkeys(_joined(text_units))
     if shown.text.split() != project.description.split():
         source = units(project.description)
         alone |= dict.fromkeys([part for unit in source for part in unit.parts])
         alone |= dict.fromkeys(_joined(source))
-    return Words((*ordered, *_separate(number(each) for each in alone if each not in known)))
+    return Words((*ordered, *_separate(number(word) for word in alone if word not in known)))
 
 
-def _joined(found: Iterable[Unit]) -> list[str]:
-    return [unit.joined for unit in found if len(unit.parts) > 1 and unit.is_joined]
+def _joined(text_units: Iterable[Unit]) -> list[str]:
+    return [unit.joined for unit in text_units if len(unit.parts) > 1 and unit.is_joined]
 
 
 @lru_cache(8_192)  # the frequent words of all texts
@@ -118,22 +118,24 @@ def number_of(text: str) -> int:
 
 
 def _separate(numbers: Iterable[int]) -> Iterator[int]:
-    for each in numbers:
-        yield from (each, BETWEEN)
+    for value in numbers:
+        yield from (value, BETWEEN)
 
 
 def packed(words: Words) -> bytes:
     """Words as they are stored, five bytes for each: the first four of all of them, and then the last ones."""
     # Their number is no multiple of eight, which tells them from those of before.
     numbers = words.ordered if len(words.ordered) % 8 or not words.ordered else (*words.ordered, BETWEEN)
-    return struct.pack(f">{len(numbers)}I", *(each >> 8 for each in numbers)) + bytes(each & 0xFF for each in numbers)
+    return struct.pack(f">{len(numbers)}I", *(value >> 8 for value in numbers)) + bytes(
+        value & 0xFF for value in numbers
+    )
 
 
 def unpacked(stored: bytes) -> Words:
     """Words from what is stored. Earlier it was eight bytes for each, without an order."""
     if len(stored) % 8 == 0:
         old = struct.unpack(f">{len(stored) // 8}Q", stored)
-        return Words(tuple(_separate(each >> (_OLD_BITS - _STORED_BITS) for each in old)))
+        return Words(tuple(_separate(value >> (_OLD_BITS - _STORED_BITS) for value in old)))
     total = len(stored) // 5
     first = struct.unpack(f">{total}I", stored[: 4 * total])
     return Words(tuple(high << 8 | low for high, low in zip(first, stored[4 * total :], strict=True)))

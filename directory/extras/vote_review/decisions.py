@@ -69,9 +69,9 @@ def page(project_id: int, window: Window, *, counted: bool | None = None) -> Sli
     query = select(*columns).join_from(Upvote, User, User.id == Upvote.user_id).where(Upvote.project_id == project_id)
     if counted is not None:
         query = query.where(COUNTS if counted else ~COUNTS)
-    found = fetch(query, NEWEST, window)
-    found.items = [_view(row) for row in found.items]
-    return found
+    votes = fetch(query, NEWEST, window)
+    votes.items = [_view(row) for row in votes.items]
+    return votes
 
 
 def summary(project_id: int) -> dict[str, int]:

@@ -35,8 +35,8 @@ def votes(project_id: int, query: dict[str, Any]) -> Any:
     """List the votes for a project, newest first, with signs of doubtful votes."""
     window = pagination.window(query)
     counted = {"true": True, "false": False}.get(query.get("counted", ""))
-    found = decisions.page(project_id, window, counted=counted)
-    return {**pagination.by_cursor(found, window), "summary": decisions.summary(project_id)}
+    page = decisions.page(project_id, window, counted=counted)
+    return {**pagination.by_cursor(page, window), "summary": decisions.summary(project_id)}
 
 
 @bp.get("/projects/doubtful")
@@ -51,11 +51,11 @@ def doubtful_votes(query: dict[str, Any]) -> Any:
     not make a vote doubtful.
     """
     window = pagination.window(query)
-    found = decisions.doubtful_projects(decisions.RULES if configured_mail_server() else decisions.WITHOUT_MAIL)
-    part = found[window.skipped : window.skipped + window.limit]
-    projects = catalog.many([each["id"] for each in part], viewer=caller())
-    items = [projects[each["id"]] | each for each in part if each["id"] in projects]
-    return pagination.numbered(Slice(items, None, None), window, len(found))
+    doubtful = decisions.doubtful_projects(decisions.RULES if configured_mail_server() else decisions.WITHOUT_MAIL)
+    part = doubtful[window.skipped : window.skipped + window.limit]
+    projects = catalog.many([row["id"] for row in part], viewer=caller())
+    items = [projects[row["id"]] | row for row in part if row["id"] in projects]
+    return pagination.numbered(Slice(items, None, None), window, len(doubtful))
 
 
 @bp.post("/projects/<id:project_id>/votes/decisions")

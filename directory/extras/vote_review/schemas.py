@@ -111,8 +111,8 @@ class VoteDecisionsInput(Strict):
     reason = Prose(0, 1000, allow_none=True, metadata={"description": "For the audit log."})
 
     @validates_schema(pass_original=True, skip_on_field_errors=False)
-    def _one_way(self, _data: object, given: dict[str, Any], **_kwargs: object) -> None:
-        if ("user_ids" in given) == ("match" in given):
+    def _one_way(self, _data: object, body: dict[str, Any], **_kwargs: object) -> None:
+        if ("user_ids" in body) == ("match" in body):
             raise ValidationError(_("Give either user_ids or match."), "user_ids")
 
 

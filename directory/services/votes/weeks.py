@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import and_, case, func, select
 
 from directory.extensions import db
 from directory.models import Project, Upvote
@@ -26,8 +26,8 @@ def place(project_id: int, published_at: datetime) -> tuple[Period, int | None]:
     own = db.session.scalar(select(votes).select_from(Project).where(Project.id == project_id))
     if not own:
         return week, None
-    is_more = or_(votes > own, and_(votes == own, P.id > project_id))
+    is_before = votes >= case((P.id > project_id, own), else_=own + 1)
     # `upvotes` has those of later weeks too: what has fewer of them is passed over without counting.
     among = (LIVE, P.listed_at.between(*week.instants), P.upvotes >= own)
-    before = select(func.count()).select_from(Project).where(*among, is_more)
+    before = select(func.count()).select_from(Project).where(*among, is_before)
     return week, 1 + (db.session.scalar(before) or 0)
