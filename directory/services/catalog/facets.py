@@ -78,11 +78,10 @@ def of(filters: Filters, categories: list[Category], found_by: ways.Matched | No
     fields = own_filters.facets(defined)
     if filters == LIVE and not fields:
         return _of_all(categories)
-
-    _, live, _ = state = stored_counts.present(defined.stamp)
+    state = stored_counts.present(defined.stamp)
 
     def counted(filters: Filters, found_by: ways.Matched | None = None) -> Facets:
-        make = partial(_made, filters, categories, found_by, live, fields)
+        make = partial(_made, filters, categories, found_by, state.live, fields)
         return stored.of(filters, state, make)
 
     made = counted(filters, found_by)
@@ -175,9 +174,16 @@ def _by_value(numbers: Mapping[str, int], fields: Fields) -> dict[str, dict[str,
         field = fields[name]
         if field.is_in(int(category_id)):
             of_field = found.setdefault(name, {})
-            for value in json.loads(text) if field.kind is Kind.CHOICES else [TRUTHS.get(text, text)]:
+            for value in _values(text, field.kind):
                 of_field[value] = of_field.get(value, 0) + number
     return found
+
+
+def _values(text: str, kind: Kind) -> list[str]:
+    """The values, as filters take them, that `_value` has as a text."""
+    if kind is Kind.CHOICES:
+        return json.loads(text)  # type: ignore[no-any-return]
+    return [TRUTHS.get(text, text)] if kind is Kind.TRUTH else [text]
 
 
 def _way(tag: str, names: tuple[str, ...], live: int) -> tuple[str, tuple[str, ...]]:
@@ -198,25 +204,25 @@ def _scanned(number: int, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=200)
-def _statement(shape: shapes.ListShape, most: int, kinds: tuple[str, ...], own_fields: int) -> Prepared:
+def _statement(shape: shapes.ListShape, most: int, kinds: tuple[str, ...], own: int) -> Prepared:
     """The numbers of these kinds among the newest `most` projects; and how many there are, `most` + 1 for more.
 
-    `own_fields` is the number of own fields that are counted.
+    `own` is the number of own fields that are counted.
     """
     ids, by, _ = queries.listed(shape)
     first = windowed(ids, by, "top", most).subquery("first")
     number = func.row_number().over(order_by=directed(carried(first, by), by, "top")).label("number")
     matched = select(first.c.id, number).cte("matched").prefix_with("MATERIALIZED")
-    columns = [P.category_id, *([P.tags] if TAG in kinds else ()), *([P.fields] if own_fields else ())]
+    columns = [P.category_id, *([P.tags] if TAG in kinds else ()), *([P.fields] if own else ())]
     row: Any = select(*columns).where(P.id == matched.c.id).correlate(matched)
     of_project = search.looked_up(row) if shape.dialect == "postgresql" else P.id.table
     shown = [of_project.c[column.name] for column in columns if column is not P.fields]
-    values = [_value(of_project.c.fields, shape.dialect, number) for number in range(own_fields)]
+    values = [_value(of_project.c.fields, shape.dialect, place) for place in range(own)]
     counted: Any = select(*shown, *values).where(matched.c.number <= most)
     counted = counted.join_from(matched, of_project, true() if shape.dialect == "postgresql" else P.id == matched.c.id)
     counted = counted.cte("counted").prefix_with("MATERIALIZED")
     parts = [_PARTS[kind](counted, shape.dialect) for kind in kinds if kind != FIELD]
-    parts += [_by_field(counted, number) for number in range(own_fields)]
+    parts += [_by_field(counted, place) for place in range(own)]
     size: AnySelect = select(literal_column(f"'{ALL}'"), literal_column("''"), func.count()).select_from(matched)
     return Prepared(union_all(*(select(part.subquery()) for part in parts), size), replan=True)
 
@@ -238,17 +244,17 @@ def _by_category(counted: Any, _dialect: str) -> AnySelect:
     return query.add_columns(func.count().label("number")).group_by(key)
 
 
-def _value(own_fields: Any, dialect: str, number: int) -> Any:
+def _value(own_fields: Any, dialect: str, place: int) -> Any:
     """The text of a project's value of an own field; that of several choices is a list in JSON."""
-    name: Any = bindparam(NAMED.format(number), type_=Text)
+    name: Any = bindparam(NAMED.format(place), type_=Text)
     if dialect == "postgresql":
         return own_fields.op("->>")(name).label(name.key)
     return func.json_extract(own_fields, literal_column("'$.'").concat(name)).label(name.key)
 
 
-def _by_field(counted: Any, number: int) -> AnySelect:
+def _by_field(counted: Any, place: int) -> AnySelect:
     """The numbers by category and by the text of a value. To look values up in their index takes longer."""
-    name: Any = bindparam(NAMED.format(number), type_=Text)
+    name: Any = bindparam(NAMED.format(place), type_=Text)
     value: Any = counted.c[name.key]
     space: Any = literal_column("' '")
     key = name.concat(space).concat(cast(counted.c.category_id, Text)).concat(space).concat(cast(value, Text))

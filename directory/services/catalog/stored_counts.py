@@ -8,7 +8,7 @@ once it is past.
 from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Engine
@@ -18,12 +18,19 @@ from directory.services.catalog import search_counts
 from directory.services.catalog.filters import Filters
 
 T = TypeVar("T")
-State = tuple[int, int, int]
+
+
+class State(NamedTuple):
+    """The state of the database: the numbers of removals and of live projects, and the stamp of own fields."""
+
+    removals: int
+    live: int
+    stamp: int
 
 
 def present(stamp: int) -> State:
-    """The state of the database; `stamp` is that of own fields."""
-    return *search_counts.state(), stamp
+    """The state as one statement reads it; `stamp` was read before."""
+    return State(*search_counts.state(), stamp)
 
 
 class StoredCounts(Generic[T]):
