@@ -99,6 +99,7 @@ def test_lists_and_facets_are_what_a_look_at_each_project_gives(
             filters = Filters(
                 status="live", q=rng.choice([None, None, "ab", "abc x", "nothing"]),
                 category=rng.choice([None, None, "games", "tools", "unknown"]), tag=rng.choice([None, "a", "a,b"]),
+                owner=rng.choice([None, None, owner.username]),
             )  # fmt: skip
             narrowed, sort = replace(filters, own=own or None), rng.choice(["newest", "upvotes", "popular"])
             found = catalog.page(narrowed, sort, Window(20, page=1), viewer=None)
