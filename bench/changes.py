@@ -36,7 +36,7 @@ _numbers = itertools.count(time.time_ns())  # another one for each submission, o
 
 
 class Change(NamedTuple):
-    """An operation: the status of its answer, at most how many a second, what is asked, with which body, by whom."""
+    """An operation: the expected status, the most requests a second, the request, its body and its caller."""
 
     status: int
     rate: int
@@ -68,7 +68,7 @@ CHANGES = {
     "approve": Change(200, 800, "PUT /api/admin/projects/{project}/approve", by="admin", about=Status.PENDING),
     "request_changes": Change(
         200, 800, "PUT /api/admin/projects/{project}/request-changes",
-        lambda _name: {"message": "Please say for whom it is."}, "admin", Status.PENDING,
+        lambda _name: {"message": "Please say who it is for."}, "admin", Status.PENDING,
     ),
     "message": Change(
         201, 1500, "POST /api/projects/{project}/messages", lambda _name: {"text": "When will you look at it?"},
@@ -78,7 +78,7 @@ CHANGES = {
         202, 1500, "POST /api/projects/{project}/reports", lambda _name: {"kind": "broken_link"}, about=Status.LIVE
     ),
     "sign_in": Change(
-        200, 200, "POST /api/auth/login", lambda name: {"login": name, "password": PASSWORD}, by="nobody"
+        200, 200, "POST /api/auth/login", lambda name: {"login": name, "password": PASSWORD}, by="anonymous"
     ),
 }  # fmt: skip
 if "reports" not in extras.NAMES:
@@ -142,7 +142,7 @@ def _lines(change: Change, subjects: Subjects, number: int, *, crowd: bool) -> l
     callers = subjects.crowd_cookies if crowd else subjects.cookies
     users = [int(cookie.rpartition("-")[2]) for cookie in callers]
     names = [""]
-    if change.by == "nobody":
+    if change.by == "anonymous":
         names = _with_password(users[:number])
     elif change.about is None:
         names = subjects.categories
@@ -156,7 +156,8 @@ def _lines(change: Change, subjects: Subjects, number: int, *, crowd: bool) -> l
     lines = []
     for n in range(number):
         rotated = n // len(projects) if change.about is Status.LIVE else 0  # so no member reports a project twice
-        who = {"nobody": "-", "admin": subjects.admin, "member": f"cookie:{callers[(n + rotated) % len(callers)]}"}
+        member = f"cookie:{callers[(n + rotated) % len(callers)]}"
+        who = {"anonymous": "-", "admin": subjects.admin, "member": member}
         asked = change.request.format(project=projects[n % len(projects)])
         body = change.body(names[n % len(names)])
         lines.append(f"{asked} {who[change.by]} {'' if body is None else json.dumps(body)}".rstrip())

@@ -31,7 +31,7 @@ from tests.support import servers
 
 LOGGING = {"logging_collector": "on", "log_destination": "jsonlog", "log_filename": "statements.log"}
 EVENTS = ["project.submitted", "project.approved"]
-# The outbox gets a row for each event, which nobody delivers.
+# Each event adds a row to the outbox. No deliverer runs, so the rows stay there.
 NOTIFYING = {
     "WEBHOOK_ENDPOINTS": json.dumps([{"url": "https://hooks.example/", "secret": "s" * 40, "events": EVENTS}]),
     "WEBHOOK_WORKER": "false",
@@ -182,7 +182,7 @@ def replay(directory: Filled, postgres: Any, first: list[Sent], sent: list[Sent]
 
 
 def left(directory: Filled) -> Any:
-    """What tells the projects and the log of one database from those of another."""
+    """Digests of the projects and of the log. Two databases with the same rows have the same digests."""
     with servers.connect(directory.environment["DATABASE_URL"]) as connection:
         return [
             connection.execute(f"SELECT md5(string_agg(each::text, ' ' ORDER BY id)) FROM {table} each").fetchone()

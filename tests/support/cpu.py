@@ -12,12 +12,19 @@ BYTES = bytes(number * 7919 % 251 for number in range(2**16)) * 4
 
 
 def slowness() -> float:
-    """How many times `REFERENCE` a piece of work takes now, at least 1: of memory, of compression and of Python."""
+    """How many times `REFERENCE` a piece of work takes now, at least 1: of memory, of compression and of Python.
+
+    The quicker of two tries counts, so that one slow moment does not widen a bound.
+    """
+    return max(1, min(_worked(), _worked()) / REFERENCE)
+
+
+def _worked() -> float:
     before = time.process_time()
     zlib.decompress(ZEROS)
     zlib.compress(BYTES, 6)
     sum(number % 7 for number in range(60_000))
-    return max(1, (time.process_time() - before) / REFERENCE)
+    return time.process_time() - before
 
 
 @contextmanager

@@ -34,7 +34,7 @@ OPERATORS = {
     "words": ("in", "not in"),
     "choice": ("=", "in", "not in"),
 }
-# By fact: its type, and what has it. The operator's own fields are more (`_facts`).
+# The type of each fact, and the subjects of rules that have it. `_facts` adds the fields of the operator.
 FACTS: dict[str, tuple[str, tuple[Judged, ...]]] = {
     "account_hours": ("number", OF_PROJECTS),
     "email_confirmed": ("truth", ALL),
