@@ -4,15 +4,17 @@ What the API says is data: each value has its type and its bounds, or is null.
 """
 
 import json
+import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
-from urllib.parse import quote, urlsplit
 
 from directory.extras.links import states
 from directory.extras.links.states import Entry
-from directory.extras.links.transport import Asking, NoAnswer
+from directory.extras.links.transport import Asking, HostBusy, NoAnswer
 from directory.services.clock import timestamp
 from directory.services.text.links import parsed
 
@@ -23,6 +25,12 @@ NO_OWNERS |= {"sponsors", "topics", "users"}
 LONGEST, MOST = 100, 2**53
 MISSING = {404, 410, 451}
 AGAIN = timedelta(days=1)  # after what is neither an answer nor the lack of a repository
+USED_UP = 60.0  # seconds for which a forge is not to be asked if its limit is used up
+# The forges allow no other names. An escape or dots might lead a request, with the token, to another place of the API.
+_NAME = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,255}")
+
+
+_parsed_once = cache(parsed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +54,7 @@ class Forge:
         if names is None:
             return None
         if self.kind == "gitlab":
-            return f"{self.api}{quote('/'.join(names), safe='%').replace('/', '%2F')}?license=true"
+            return f"{self.api}{'%2F'.join(names)}?license=true"
         return self.api + "/".join(names)
 
     def web(self, url: str) -> str | None:
@@ -56,18 +64,20 @@ class Forge:
 
     def _names(self, url: str) -> list[str] | None:
         """The names of the owner, of groups, and of the repository to which an address leads."""
-        read, base = parsed(url), urlsplit(self.url)
-        if read is None or read.host.removeprefix("www.") != base.netloc or read.protocol not in {"https:", "http:"}:
+        read, base = parsed(url), _parsed_once(self.url)
+        if read is None or read.host not in {base.host, f"www.{base.host}"} or read.protocol not in {"https:", "http:"}:
             return None
-        if not read.pathname.startswith(f"{base.path}/"):
+        folder = base.pathname.rstrip("/")
+        if not read.pathname.startswith(f"{folder}/"):
             return None
-        path = read.pathname.removeprefix(base.path).partition("/-/")[0]
+        path = read.pathname.removeprefix(folder).partition("/-/")[0]
         names = [name for name in path.split("/") if name]
         if self.kind != "gitlab":
             names = names[:2]
         if len(names) < 2 or (self.kind == "github" and names[0].lower() in NO_OWNERS):
             return None
-        return [*names[:-1], names[-1].removesuffix(".git")]
+        names[-1] = names[-1].removesuffix(".git")
+        return names if all(map(_NAME.fullmatch, names)) else None
 
     def headers(self) -> dict[str, str]:
         """The headers that carry the token."""
@@ -96,6 +106,11 @@ def look(
     headers |= {"If-None-Match": known["etag"]} if known["etag"] else {}
     try:
         answer = asking.get(api, reads=True, headers=headers)
+    except HostBusy as error:
+        if error.seconds < USED_UP:
+            raise
+        seconds = random.uniform(error.seconds, AGAIN.total_seconds())  # noqa: S311 (not all of them at once)
+        return {**entry, "due": timestamp(at + timedelta(seconds=seconds))}
     except NoAnswer:
         return {**entry, "due": timestamp(at + AGAIN)}
     if answer.status == 304 and known["facts"] is not None:

@@ -40,6 +40,11 @@ def _is_secured(before: str, after: str) -> bool:
     return before.lower().startswith("http://") and after.startswith("https://")
 
 
+def _waits(entry: Entry, at: datetime, days: Days) -> bool:
+    due = states.instant(entry["due"])
+    return due > at and not states.is_misplanned(due, at, days.between)
+
+
 def look(
     project_id: int, links: Mapping[str, str], known: Mapping[str, Entry], asking: Asking, days: Days,
     clock: Callable[[], datetime], known_forges: Sequence[Forge] = (), *, at_once: bool = False,
@@ -48,7 +53,7 @@ def look(
     looked, seen = Looked(), dict[str, Seen]()
     for name, url in links.items():
         before = known.get(name)
-        if not at_once and before is not None and before["url"] == url and states.instant(before["due"]) > clock():
+        if not at_once and before is not None and before["url"] == url and _waits(before, clock(), days):
             continue
         try:
             if name == FORGE:

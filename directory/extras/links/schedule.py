@@ -25,7 +25,7 @@ from directory.services import permissions, turns
 from directory.services.catalog import ways
 from directory.services.catalog.additions import LINKS
 from directory.services.catalog.filters import Filters
-from directory.services.clock import at_once, database_clock, timestamp
+from directory.services.clock import database_clock, timestamp
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.drafts import Judge
@@ -52,21 +52,25 @@ class Watch:
 
 
 def plan(days: int) -> int:
-    """Give their turns to projects that have none, at most AT_ONCE of them. Returns how many."""
+    """Give their turns to projects that have none, or none that can be right, at most AT_ONCE. Returns how many."""
     at = database_clock()
-    missing = select(Project.id).outerjoin(LinkCheck).where(LinkCheck.project_id.is_(None), Project.status.in_(WATCHED))
-    ids = db.session.scalars(missing.order_by(Project.id).limit(AT_ONCE)).all()
-    rows = [{"project_id": project_id, "due_at": states.next_turn(project_id, at, days)} for project_id in ids]
-    if rows:
-        modify(insert_into(LinkCheck).values(rows).on_conflict_do_nothing())
-    return len(rows)
+    is_late = states.is_misplanned(LinkCheck.due_at, at, days)
+    missing = or_(LinkCheck.project_id.is_(None), is_late)
+    query = select(Project.id).outerjoin(LinkCheck).where(missing, Project.status.in_(WATCHED))
+    ids = db.session.scalars(query.order_by(Project.id).limit(AT_ONCE)).all()
+    if ids:
+        rows = [{"project_id": project_id, "due_at": states.next_turn(project_id, at, days)} for project_id in ids]
+        adding = insert_into(LinkCheck).values(rows)
+        due = {"due_at": adding.excluded.due_at}
+        modify(adding.on_conflict_do_update(index_elements=["project_id"], set_=due, where=is_late))
+    return len(ids)
 
 
 def on_event(event: Event, project_ids: Sequence[int], _by: Caller | None) -> None:
     """Have the links that an edit may have changed looked at, and say nothing any more of those that it replaced."""
     if event not in CHANGED or not db.shows_links:
         return
-    rows = [{"project_id": project_id, "due_at": at_once()} for project_id in sorted(project_ids)]
+    rows = [{"project_id": project_id, "due_at": states.EPOCH} for project_id in sorted(project_ids)]
     adding = insert_into(LinkCheck).values(rows)
     due = {"due_at": adding.excluded.due_at}
     db.session.flush()
@@ -114,7 +118,7 @@ def record(watch: Watch, looked: Looked, at: datetime, *, notify: list[Endpoint]
     kept = _present(links, {**known, **looked.entries})
     due = min((states.instant(look["due"]) for look in kept.values()), default=at)
     if len(kept) < len(links):
-        due = at
+        due = states.EPOCH
     if due <= at and looked.busy is not None:
         due = at + timedelta(seconds=looked.busy)
     free: dict[str, Any] = {"lease_token": None, "leased_until": None, "due_at": due, "looks": kept, **_flags(kept)}
@@ -136,7 +140,7 @@ def add(project_ids: Sequence[int]) -> list[int]:
     watched = select(Project.id).where(Project.id.in_(project_ids), Project.status.in_(WATCHED)).order_by(Project.id)
     ids = list(db.session.scalars(watched))
     if ids:
-        rows = [{"project_id": project_id, "due_at": at_once()} for project_id in ids]
+        rows = [{"project_id": project_id, "due_at": states.EPOCH} for project_id in ids]
         modify(insert_into(LinkCheck).values(rows).on_conflict_do_nothing())
     return ids
 
@@ -156,10 +160,9 @@ def hasten(project_id: int, *, by: Caller) -> None:
     if not db.shows_links:
         raise LinksOff
     if add([project_id]):
-        soon = timestamp(database_clock())
-        looks = {name: {**entry, "due": soon} for name, entry in known(project_id).items()}
+        looks = {name: {**entry, "due": timestamp(states.EPOCH)} for name, entry in known(project_id).items()}
         of_project = update(LinkCheck).where(LinkCheck.project_id == project_id)
-        modify(of_project.values(due_at=at_once(), looks=looks or None))
+        modify(of_project.values(due_at=states.EPOCH, looks=looks or None))
 
 
 def add_to_summary(answers: list[dict[str, Any]], *, by: Caller) -> None:
@@ -262,7 +265,9 @@ def _count(looked: Looked) -> None:
 
 
 def _is_free(at: datetime) -> Any:
-    return or_(LinkCheck.leased_until.is_(None), LinkCheck.leased_until <= at)
+    """Whether nobody looks at a project: a lease that would end later is of a clock that was wrong."""
+    until = LinkCheck.leased_until
+    return or_(until.is_(None), until <= at, until > at + LEASE)
 
 
 def _due(at: datetime) -> list[Any]:

@@ -36,7 +36,8 @@ def _forge(entry: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"a forge's token must be a text of at most {LONGEST} ASCII characters")
     if token and parts.scheme != "https":
         raise ValueError("a forge with a token must have an https address: over http the token could be read")
-    return {"url": entry["url"].rstrip("/").lower(), "kind": entry["kind"], "token": token}
+    url = f"{parts.scheme}://{parts.netloc.lower()}{parts.path.rstrip('/')}"
+    return {"url": url, "kind": entry["kind"], "token": token}
 
 
 def together(read: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,8 +16,8 @@ FAILED = (LinkState.GONE, LinkState.UNREACHABLE)
 LEAST = 3  # looks in a row before a link is dead
 SOON, DAILY = timedelta(hours=1), timedelta(days=1)  # the time to the second look after one that failed, and to others
 LONGEST_GAP = timedelta(days=2)  # between two looks counts for no more
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # what is due since then goes before all that has its turn
 FORGE = "forge"  # the name of what a forge says of the repository
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _GOLDEN = 0.6180339887498949  # its multiples are spread evenly over the unit interval, however many there are
 
 
@@ -89,6 +89,11 @@ def next_turn(project_id: int, at: datetime, days: int) -> datetime:
     period = timedelta(days=days)
     first = EPOCH + period * (project_id * _GOLDEN % 1)
     return first + period * ((at - first) // period + 1)
+
+
+def is_misplanned(due: Any, at: datetime, days: int) -> Any:
+    """Whether a time is later than any turn: by a clock that was wrong, or LINK_CHECK_DAYS that were more."""
+    return due > at + timedelta(days=days) + DAILY
 
 
 def dead_since(entry: Entry | None) -> datetime | None:

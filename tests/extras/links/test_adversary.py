@@ -39,6 +39,13 @@ HOSTS = [
     "xn--127-0-0-1.localhost",
 ]  # fmt: skip
 
+# Ways to write where a redirect leads, which programs read differently.
+BEFORE = [
+    "//", "///", "http:", "http:/", "http:///", "http:\\\\", "\\\\", "/\\", "\\/", "HTTP://", "ht\ttp://", "\thttp://",
+    "http://\t", "http://@", "http://:@", "http://%00", "http://\u200b", "http://\ufeff", "https://", "ftp://", "file://",
+    "gopher://", "unix://", "http+unix://", "jar:http://", "javascript:http://", "data:text/html,http://", "./http://",
+]  # fmt: skip
+
 
 class Network:
     """A resolver that helps the adversary, and what was connected to. The one public address is that of the site."""
@@ -79,6 +86,10 @@ def attempts(network: Network, site: Site) -> Iterator[str]:
         yield f"http://{host}/"
         site.pages[f"/to/{number}"] = b"HTTP/1.1 302 Found\r\nLocation: http://%s/\r\n\r\n" % host.encode()
         yield f"http://{PUBLIC}/to/{number}"
+    for number, before in enumerate(BEFORE):
+        target = f"{before}127.0.0.1/".encode()
+        site.pages[f"/as/{number}"] = b"HTTP/1.1 301 M\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n" % target
+        yield f"http://{PUBLIC}/as/{number}"
     site.pages["/again"] = b"HTTP/1.1 307 Again\r\nLocation: /\r\nConnection: close\r\n\r\n"
     for number, address in enumerate([*V4, *V6]):
         ways = {"alone": [[address]], "first": [[address, PUBLIC]], "last": [[PUBLIC, address]]}

@@ -8,14 +8,16 @@ import pytest
 
 import config
 from config import ConfigError
-from directory.extras.links import forges
+from directory.extras.links import forges, states
 from directory.extras.links.forges import Forge
+from directory.extras.links.transport import HostBusy
 from tests.extras.links.site import Site, asking
 
 NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
 GITHUB, GITLAB, CODEBERG = forges.configured([])
 OWN = Forge("https://git.example.org/code", "gitlab", "secret")
 CORP = Forge("https://git.corp.example", "github")
+WWW = Forge("https://www.git.example:443", "forgejo")
 REPOSITORY = {
     "license": {"spdx_id": "MIT"}, "stargazers_count": 12, "archived": True, "fork": False, "language": "Python",
     "created_at": "2020-01-02T03:04:05Z", "pushed_at": "2026-01-02T03:04:05+02:00", "homepage": "x",
@@ -39,9 +41,18 @@ NOTHING = dict.fromkeys(FACTS)
         (GITHUB, "ftp://github.com/ada/lamp", None),
         (GITHUB, "https://[", None),
         (GITLAB, "https://gitlab.com/a/b/c/-/tree/x", "https://gitlab.com/api/v4/projects/a%2Fb%2Fc?license=true"),
+        (GITLAB, "https://gitlab.com/a/b%2Fc/d", None),
+        (GITLAB, "https://gitlab.com/a/b.git", "https://gitlab.com/api/v4/projects/a%2Fb?license=true"),
+        (CODEBERG, "https://codeberg.org/ada/..%2F..%2Fuser", None),
+        (CODEBERG, "https://codeberg.org/ada/%2e%2e%5Cuser", None),
+        (CODEBERG, "https://codeberg.org/ada/...git", None),
+        (CODEBERG, "https://codeberg.org/ada/.git", None),
+        (CODEBERG, "https://codeberg.org/ada/lamp;x", None),
         (CODEBERG, "https://codeberg.org/ada/lamp/src/branch/main", "https://codeberg.org/api/v1/repos/ada/lamp"),
         (OWN, "https://git.example.org/code/a/b", "https://git.example.org/code/api/v4/projects/a%2Fb?license=true"),
         (OWN, "https://git.example.org/other/a/b", None),
+        (WWW, "https://www.git.example/a/b", "https://www.git.example:443/api/v1/repos/a/b"),
+        (WWW, "https://git.example/a/b", None),
         (CORP, "https://git.corp.example/a/b", "https://git.corp.example/api/v3/repos/a/b"),
     ],
 )
@@ -143,10 +154,30 @@ def test_a_forge_is_asked_with_its_token_and_again_with_its_etag(site: Site) -> 
     assert (other["facts"], other["etag"]) == (None, None)
 
 
+@pytest.mark.parametrize("seconds", [61.0, 86_400.0])
+def test_after_its_limit_a_forge_is_asked_again_within_a_day_and_not_by_all_at_once(seconds: float) -> None:
+    url, known = "https://codeberg.org/ada/lamp", {"etag": '"1"', "facts": FACTS}
+
+    def ask(busy: float, before: Any = None) -> Any:
+        def turn(_host: str, _left: float) -> Any:
+            raise HostBusy(busy)
+
+        return forges.look(7, url, before, asking(turn=turn), [CODEBERG], NOON, 7)
+
+    asked = [ask(seconds, {**known, "url": url}) for _ in range(20)]
+    waits = [(states.instant(each["due"]) - NOON).total_seconds() for each in asked]
+    assert all(seconds <= each <= 86_400 for each in waits)
+    assert len({*waits}) == (20 if seconds < 86_400 else 1)
+    assert all((each["facts"], each["etag"]) == (FACTS, '"1"') for each in asked)
+    assert ask(seconds)["facts"] is None
+    with pytest.raises(HostBusy):  # another one asks it just now
+        ask(1.0)
+
+
 def test_forges_are_a_list_with_address_kind_and_token() -> None:
-    one = {"url": "https://Git.example.org/", "kind": "gitlab", "token": "t"}
+    one = {"url": "HTTPS://Git.example.org/Code/", "kind": "gitlab", "token": "t"}
     assert config.load({"FORGES": json.dumps([one])})["FORGES"] == [
-        {"url": "https://git.example.org", "kind": "gitlab", "token": "t"}
+        {"url": "https://git.example.org/Code", "kind": "gitlab", "token": "t"}
     ]
     assert config.load({})["FORGES"] == []
 

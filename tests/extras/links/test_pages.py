@@ -7,7 +7,7 @@ from sqlalchemy import update
 
 from directory.extensions import db
 from directory.models import Project
-from tests.extras.links.looks import Directory
+from tests.extras.links.looks import ON, Directory
 from tests.extras.links.site import Site
 from tests.support.browsers import Browser
 
@@ -64,3 +64,48 @@ def test_the_owner_sees_what_moved_and_is_dead_and_takes_the_new_address_over(di
     refused = browser.post(f"{path}/links/moved", data={"link": "url"})
     assert refused.status_code == 409
     assert Browser(directory.app).post(f"{path}/links/moved", data={"link": "url"}).status_code == 401
+
+
+def test_nobody_else_reads_where_a_link_moved_or_what_it_answered(directory: Directory, site: Site) -> None:
+    world, ada = directory.world, directory.world.user("ada")
+    world.category("tools")
+    site.pages["/moves"] = b"HTTP/1.1 301 Moved\r\nLocation: /hidden-place\r\nContent-Length: 0\r\n\r\n"
+    project = world.project(ada, category="tools", title="Lamp", url=site.url("/moves"), repository_url=site.url("/1"))
+    world.revise(project, ada, repository_url=site.url("/moves"))
+    directory.look_again(project)
+    everywhere = [
+        "/api/projects", f"/api/projects/{project}", f"/api/projects/{project}/related", "/api/projects/facets",
+        f"/api/projects/{project}/timeline", "/api/projects.atom", "/api/auth/me/export", "/", f"/p/{project}/lamp",
+        "/categories/tools", "/users/ada", "/sitemap.xml", f"/api/projects/check?url={site.url('/moves')}",
+    ]  # fmt: skip
+    browser = Browser(directory.app)
+    world.user("bob")
+    read = []
+    for _ in range(2):
+        for path in everywhere:
+            text = browser.get(path).text
+            assert "hidden-place" not in text, path
+            assert '"state":"moved"' not in text, path
+            read.append("Lamp" in text)
+        browser.sign_in("bob")
+    assert read.count(True) >= 10
+    owner, path = world.caller(ada), f"/api/projects/{project}"
+    assert "hidden-place" in owner.get(path).text  # so it would have been found
+    assert "hidden-place" in world.caller(world.reviewer()).get(f"/api/review/projects/{project}").text
+
+
+def test_while_it_is_off_the_pages_say_nothing_of_what_was_seen(make_app: Any, site: Site) -> None:
+    directory = Directory(make_app(**ON))
+    ada = directory.world.user("ada")
+    project = directory.world.project(ada, url=site.url("/404"), repository_url=site.url("/permanent"))
+    for _ in range(3):
+        directory.look_again(project)
+    store(directory, project, repository=FORGE_SAID)
+    paths, shown = (f"/p/{project}", f"/mine/{project}"), {}
+    for name, app in (("on", directory.app), ("off", make_app())):
+        browser = Browser(app)
+        browser.sign_in("ada")
+        shown[name] = "".join(browser.get(path, follow_redirects=True).text for path in paths)
+    for said in ("not answered since", "1,234 stars", "no answer since", "Use the new address"):
+        assert said in shown["on"]
+        assert said not in shown["off"]

@@ -18,6 +18,7 @@ from directory.extras.links.hosts import Turns
 from directory.extras.links.transport import HostBusy
 from directory.models import Delivery, LinkCheck, LinkHost, Project, now
 from directory.services import kept_links
+from directory.services.clock import timestamp
 from directory.services.delivery.leases import Lease
 from directory.services.delivery.mail import messages
 from directory.services.review import moderation
@@ -129,6 +130,44 @@ def test_projects_without_a_turn_get_one_and_turns_are_spread(directory: Directo
     assert all(now() < each <= now() + 7 * DAY for each in due)
     assert directory.row(ids[3]) is None
     assert directory.look() == 0
+
+
+def test_what_was_submitted_or_changed_goes_before_what_has_been_due_for_long(directory: Directory, site: Site) -> None:
+    world, ada = directory.world, directory.world.user("ada")
+    live = [world.project(ada, url=site.url(f"/{number}")) for number in range(3)]
+    late = update(LinkCheck).values(due_at=now() - 30 * DAY)
+    directory.run(lambda: db.session.execute(late))
+    new = world.project(ada, "pending", url=site.url("/new"))
+    world.revise(live[2], ada, url=site.url("/changed"))
+    assert {watch.project_id for watch in directory.take(2)} == {new, live[2]}
+
+
+def test_times_that_a_wrong_clock_or_another_setting_left_do_not_stick(directory: Directory, site: Site) -> None:
+    project = directory.world.project(url=site.url())
+    directory.look_again(project)
+    hour, year = timedelta(hours=1), timedelta(days=365)
+    looks = directory.row(project).looks
+    looks["url"]["due"] = timestamp(now() + year)
+
+    def change(**values: Any) -> None:
+        directory.run(lambda: db.session.execute(update(LinkCheck).values(values)))
+
+    change(due_at=now() + year, looks=looks)
+    assert directory.run(lambda: schedule.plan(7)) == 1
+    assert now() < directory.row(project).due_at <= now() + 7 * DAY
+    assert directory.run(lambda: schedule.plan(7)) == 0
+    site.asked.clear()
+    change(due_at=now(), leased_until=now() + hour)
+    assert directory.look() == 1
+    assert len(site.asked) == 1
+    clock = Clock()
+    turns = Turns(directory.app.app_context, clock.pause, clock)
+    turns("a.example:443")
+    turns("b.example:443")(86_400.0)
+    clock.at -= year
+    turns("a.example:443")
+    turns("b.example:443")
+    assert clock.waited == []
 
 
 def test_of_several_who_take_at_once_each_project_is_taken_once(directory: Directory) -> None:

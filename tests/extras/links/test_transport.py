@@ -11,7 +11,7 @@ import requests
 from directory.extras.links import transport
 from directory.extras.links.looking import seen_at
 from directory.extras.links.states import Seen
-from directory.extras.links.transport import MOST_BYTES, Answer, NotPublic, Unreached
+from directory.extras.links.transport import MOST_BYTES, Answer, Asking, NotPublic, Unreached
 from directory.models import LinkState
 from directory.services.text.links import is_public
 from tests.extras.links.site import PAGES, RAW, Names, Site, Turns, asking, free_port
@@ -49,6 +49,14 @@ def test_a_request_has_a_range_the_name_of_the_site_and_no_cookie(site: Site) ->
         assert headers["accept-encoding"] == "identity"
         assert "cookie" not in headers
     assert [path for path, _ in site.asked] == ["/permanent", "/new"]
+
+
+def test_by_default_a_look_takes_ten_seconds_and_five_redirects_at_most(site: Site) -> None:
+    assert Asking("Tests", Turns()).seconds == 10
+    for left in range(1, 7):
+        site.pages[f"/hops/{left}"] = b"HTTP/1.1 302 Found\r\nLocation: /hops/%d\r\n\r\n" % (left - 1)
+    assert seen_at(site.url("/hops/5"), asking()) == Seen(OK, 200)
+    assert seen_at(site.url("/hops/6"), asking()) == Seen(UNKNOWN, 302)
 
 
 def test_what_does_not_answer_is_unreachable(site: Site) -> None:
