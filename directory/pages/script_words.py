@@ -30,7 +30,6 @@ FORMS: Sequence[Message] = (
     _("In review"), _("Rejected"), _("It is here already"), _("You can vote for it instead of submitting it again."),
     _("A project with this repository is here already"), _("It may be the same project under another address."),
     _("Filled in. Look at each field."), _("The website says nothing for the empty fields."),
-    _("The website cannot be read."),
     _("Similar projects"), _("You sent this on {day}: {link}open it{end}."),
 )  # fmt: skip
 OF_ENTRY = {"reading": READING, "forms": FORMS}

@@ -83,7 +83,8 @@ def fill(query: dict[str, str], body: dict[str, Any]) -> Response:
         raise Invalid.field("url", error.messages[0]) from None
     typed = current().typed or {}
     said = {name: text for name, text in values.items() if text is not None and not typed.get(name, "").strip()}
-    form = Form({**typed, **said}, code="filled", has_file=bool(current().files))
+    outcome = _("Filled in. Look at each field.") if said else _("The website says nothing for the empty fields.")
+    form = Form({**typed, **said}, problem=outcome, code="filled", has_file=bool(current().files))
     answer = with_page(Response(), submit_form(form))
     answer.headers.update(NO_STORE)
     return answer

@@ -63,5 +63,5 @@ def test_the_form_is_filled_in_and_what_is_typed_stays(chromium, directory, site
         expect(page.get_by_label("Source code")).to_have_value("https://github.com/ada/lamp")
         page.get_by_label("Website", exact=True).fill(site.url("/404"))
         ada.button("Fill in from the website").click()
-        expect(page.get_by_text("The website cannot be read.")).to_be_visible(timeout=15_000)
+        expect(page.get_by_text("This address could not be read.")).to_be_visible(timeout=15_000)
         expect(page.get_by_label("Tagline")).to_have_value("Mine")

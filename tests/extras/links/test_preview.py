@@ -239,6 +239,7 @@ def test_the_form_is_filled_in_without_javascript_and_nothing_typed_is_lost(
     for shown in ("My lamp", "Lights &gt; a desk", "Mine", "a, b!", "https://github.com/ada/lamp", "data-typed"):
         assert shown in filled.text
     assert "the site" not in filled.text
+    assert "Filled in. Look at each field." in filled.text
     monkeypatch.setattr(preview, "SECONDS", 0.5)
     for wrong in ("", "nothing at all", site.url("/404")):
         refused = browser.post("/submit/fill", data={**typed, "url": wrong})
@@ -252,3 +253,15 @@ def test_the_form_is_filled_in_without_javascript_and_nothing_typed_is_lost(
     assert (busy.status_code, 0 < int(busy.headers["Retry-After"]) <= 61) == (503, True)
     assert "This address cannot be read just now. Try again shortly." in busy.text
     assert "My lamp" in busy.text
+
+
+def test_without_javascript_too_the_form_says_that_there_was_nothing_to_fill_in(quick: Directory, site: Site) -> None:
+    site.pages["/lamp"] = html(PAGE)
+    quick.world.category("tools")
+    quick.world.user("ada")
+    browser = Browser(quick.app).sign_in("ada")
+    own = {"title": "My lamp", "tagline": "Mine", "repository_url": "https://git.example.org/x"}
+    page = browser.post("/submit/fill", data={"url": site.url("/lamp"), **own}).text
+    assert "The website says nothing for the empty fields." in page
+    assert "banner good" in page
+    assert all(text in page for text in own.values())

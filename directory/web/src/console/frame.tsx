@@ -44,12 +44,13 @@ const menu: readonly MenuEntry[] = Object.entries(w.pages).flatMap(([path, name]
 ]);
 
 function ConsoleNav() {
-  const { pathname } = address.value;
+  const { pathname, search } = address.value;
+  const exact = menu.some(({ path }) => path === pathname + search);
   return (
     <div class="tabs console-nav">
       <nav aria-label={w.nav} ref={(nav) => showPresent(nav)}>
         {menu.filter(({ reviews }) => reviews || isAdministrator.value).map(({ path, name, waiting = () => 0 }) => {
-          const here = path === "/admin" ? pathname === path : pathname.startsWith(path);
+          const here = exact ? path === pathname + search : path === "/admin" ? pathname === path : pathname.startsWith(path);
           const number = waiting();
           return number != null && <a key={path} href={path} aria-current={here ? "page" : undefined}>{name}{number ? <Waiting number={number} /> : null}</a>;
         })}

@@ -1,6 +1,6 @@
 // "Fill in from the website": what it says of itself in the fields that are empty, without another page.
 import { dataOf, find, reason, speaking, UNREACHABLE } from "../reading/page.ts";
-import { sentences, word } from "../reading/words.ts";
+import { word } from "../reading/words.ts";
 import { element, fieldOf, projectForm, withScheme } from "./project.ts";
 
 export function startFill(): void {
@@ -33,7 +33,7 @@ async function fill(form: HTMLFormElement, press: HTMLButtonElement, line: HTMLE
     }
     line.textContent = word(names.length ? "Filled in. Look at each field." : "The website says nothing for the empty fields.");
   } catch (error) {
-    line.textContent = sentences(word("The website cannot be read."), reason(error));
+    line.textContent = reason(error);
   } finally {
     press.disabled = false;
   }

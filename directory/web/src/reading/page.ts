@@ -28,10 +28,10 @@ export function readPage(url: string, signal?: AbortSignal): Promise<Document> {
   });
 }
 
-/** The data of an answer. Throws with the reason where it is refused, by the service or by something before it. */
+/** The data of an answer. Throws with the reason where it is refused, of a field or of all, or by something before the service. */
 export async function dataOf(answer: Response): Promise<any> {
   const data = await answer.json().catch(() => null);
-  if (!answer.ok || !data) throw new Error(data?.detail ?? refusal(answer.status), { cause: data?.code });
+  if (!answer.ok || !data) throw new Error(data?.errors?.[0]?.detail ?? data?.detail ?? refusal(answer.status), { cause: data?.code });
   return data;
 }
 

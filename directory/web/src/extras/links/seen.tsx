@@ -32,7 +32,7 @@ export function Seen({ item: shown }: { item: Item }) {
         })}
         {repository && [<dt key="said">{l.repository}</dt>, <dd key="said text"><Said said={repository} /></dd>]}
       </dl>
-      <button type="button" class="button small" disabled={readOnly.value} onClick={() => void act("links", () => again(id))}>{l.again}</button>
+      <p class="actions"><button type="button" class="button small" disabled={readOnly.value} onClick={() => void act("links", () => again(id))}>{l.again}</button></p>
     </section>
   );
 }
