@@ -21,13 +21,13 @@ def upgrade() -> None:
     if bind.dialect.name != "postgresql":
         tables()
         add_project_column("fields", "JSON")
-        sql_files.install(bind, "fields", "search_removals")
+        sql_files.install(bind, "fields", "search_removals", "search")
         return
     with op.get_context().autocommit_block():
         in_short_transaction(bind, lambda: None if sa.inspect(bind).has_table("project_fields") else tables())
     add_project_column("fields", "JSONB")
     with op.get_context().autocommit_block():
-        in_short_transaction(bind, lambda: sql_files.install(bind, "fields", "search_removals"))
+        in_short_transaction(bind, lambda: sql_files.install(bind, "fields", "search_removals", "search"))
 
 
 def tables() -> None:

@@ -216,6 +216,17 @@ def test_a_search_that_finds_nothing_offers_the_nearest_spellings(
     assert (answer["items"], answer["suggestions"]) == ([], expected)
 
 
+def test_suggestions_have_the_words_of_taglines_tags_and_authors_and_none_of_descriptions(
+    world: World, api: Api
+) -> None:
+    about = {"tagline": "A columnar database", "author": "Acme Works", "description": "It has everything"}
+    world.project(title="Quack", tags=["vectors"], **about)
+    for query, expected in (
+        ("databse", ["database"]), ("acmee", ["acme"]), ("vectros", ["vectors"]), ("everythng", []),
+    ):  # fmt: skip
+        assert api.get("/api/projects", query_string={"q": query}).json["suggestions"] == expected, query
+
+
 def test_suggestions_follow_what_is_live_and_cost_one_statement_where_nothing_is_found(
     world: World, api: Api, statements: list[str]
 ) -> None:

@@ -70,7 +70,7 @@ def test_a_word_finds_what_the_others_find_exact_words_first(app: Flask, world: 
     assert found(api, "e-mail") == ["手紙の本"]
     answer = api.get("/api/projects?q=image+none").json
     assert [item["title"] for item in answer["nearest"]] == ["Pictures", "Picture book", "Photos", "Darkroom"]
-    assert api.get("/api/projects?q=immage").json["suggestions"] == []  # no live title has the word
+    assert api.get("/api/projects?q=immage").json["suggestions"] == []  # no live project has the word
 
 
 def test_of_very_many_by_synonyms_alone_the_most_voted_come_first(

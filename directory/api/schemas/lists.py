@@ -60,8 +60,8 @@ class ProjectPage(Strict):
         metadata={
             "maxItems": SUGGESTIONS,
             "description": "If a search found nothing: queries that find something, in which the words that find "
-            "nothing have the nearest spellings among the words of live titles and the tags, nearest first. The list "
-            "is empty if no spelling is near.",
+            "nothing have the nearest spellings among the words that live projects have in their titles, taglines, "
+            "tags and authors, nearest first. The list is empty if no spelling is near.",
         },
     )
     nearest = fields.List(

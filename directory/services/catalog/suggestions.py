@@ -1,7 +1,7 @@
 """What an answer says of a search: "did you mean", and the operators of other search engines, which are words here.
 
-For a search that found nothing, `nearest` has the nearest spellings that are words of live titles, or tags, in place of
-words that find nothing.
+For a search that found nothing, `nearest` has the nearest spellings that live projects have, but in their descriptions
+alone, in place of words that find nothing. Descriptions have so many words that one of them is near to anything.
 
 The index of words can find a word, but not similar words. So this module generates the spellings that are one edit
 away, and some that are two, and one statement looks them up. Its cost depends on the length of the words, not on the
@@ -53,7 +53,7 @@ _FILTER = re.compile(rf"(?:{_NAMES}):(?=[\w@#*{_QUOTES}]).+", re.IGNORECASE)
 def nearest(filters: Filters) -> list[str]:
     """Up to MOST queries like that of a search that finds nothing, nearest first; those that find something.
 
-    They change only words that find nothing, and each new word is in a live title or a tag.
+    They change only words that find nothing, and each new word is in a title, a tagline or a tag, or the like.
     """
     query = filters.q or ""
     asked, is_plain = units_of(query), filters == Filters(status=Status.LIVE, q=query)
@@ -144,7 +144,7 @@ def _is_letter_of(name: str, char: str) -> bool:
 
 
 def _known(words: list[str]) -> set[str]:
-    """The words that are in the title or a tag of a live project."""
+    """The words that a live project has outside of its description, and the tags."""
     return {row[0] for row in _statement(db.engine.dialect.name).all({"words": words})}
 
 
@@ -158,8 +158,8 @@ _STATEMENTS = {
         SELECT value FROM json_each(:words) AS given WHERE EXISTS (
             SELECT 1 FROM (
                 SELECT rowid AS id FROM project_search_brief
-                WHERE project_search_brief MATCH '{{title}} : "' || given.value || '"' LIMIT {most}
-            ) AS titled CROSS JOIN standings ON standings.project_id = titled.id WHERE standings.status = '{live}'
+                WHERE project_search_brief MATCH '"' || given.value || '"' LIMIT {most}
+            ) AS named CROSS JOIN standings ON standings.project_id = named.id WHERE standings.status = '{live}'
         ) OR EXISTS (SELECT 1 FROM tag_counts WHERE tag = given.value AND live_projects > 0)
     """,
 }

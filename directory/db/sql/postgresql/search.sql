@@ -50,15 +50,15 @@ BEGIN
     END IF;
 END $$;
 
--- Which of the words a live project has in its title, looked for in some of the titles that have the word. It looks up
--- the many spellings of "did you mean": a call for each took ten times as long.
+-- Which of the words a live project has outside of its description, looked for in some of the projects that have the
+-- word. It looks up the many spellings of "did you mean": a call for each took ten times as long.
 CREATE OR REPLACE FUNCTION search_known_words(words text[], most bigint) RETURNS SETOF text
 LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off AS $$
 BEGIN
     RETURN QUERY SELECT word FROM unnest(words) AS given(word) WHERE EXISTS (
         SELECT FROM (
             SELECT e.live FROM project_search e
-            WHERE ts_filter(e.document, '{a}') @@ CAST(quote_literal(word) AS tsquery) LIMIT most
-        ) AS titled WHERE titled.live
+            WHERE ts_filter(e.document, '{a,b}') @@ CAST(quote_literal(word) AS tsquery) LIMIT most
+        ) AS named WHERE named.live
     );
 END $$;

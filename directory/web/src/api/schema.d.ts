@@ -4706,7 +4706,7 @@ export interface components {
         ProjectPage: {
             items: components["schemas"]["ProjectDetail"][];
             pagination: components["schemas"]["Pagination"];
-            /** @description If a search found nothing: queries that find something, in which the words that find nothing have the nearest spellings among the words of live titles and the tags, nearest first. The list is empty if no spelling is near. */
+            /** @description If a search found nothing: queries that find something, in which the words that find nothing have the nearest spellings among the words that live projects have in their titles, taglines, tags and authors, nearest first. The list is empty if no spelling is near. */
             suggestions?: string[];
             /** @description If a search of two to 6 words finds fewer than three live projects: on its first page, best match first, others that have more than half of the words, under the same filters. Those with more of the words come first, then the best matches. Of two words one is enough, and those with the rarer one come first. Words that are left out do not count. The list is empty if there are none. */
             nearest?: components["schemas"]["ProjectDetail"][];
