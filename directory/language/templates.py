@@ -24,12 +24,22 @@ TAGS = {"strong", "code"}
 LINK, END = "link", "end"
 INDEX = "plural_form"  # a function of the environment: the form for a number
 MESSAGE, PLURAL, CONTEXT = "_", "ngettext", "pgettext"
+METHODS = frozenset(dir(dict))
 
 
 class TranslatedEnvironment(Environment):
     """An environment whose templates speak the language of `catalogue`."""
 
     catalogue: Catalogue = ENGLISH
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """A member: of a dictionary sooner than Jinja, which looks for an attribute first, and fails with an exception.
+
+        A page asks for members of projects a thousand times.
+        """
+        if type(obj) is dict and attribute in obj and attribute not in METHODS:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)

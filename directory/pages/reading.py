@@ -22,7 +22,7 @@ from directory.http.languages import chosen as language
 from directory.http.pagination import DEPTH
 from directory.http.project_lists import order, page_tags
 from directory.language.messages import CATEGORY, _, of_operator
-from directory.models import Category, now
+from directory.models import now
 from directory.pages import head, own_values
 from directory.pages.layout import (
     PageAnswer,
@@ -53,6 +53,7 @@ from directory.services.catalog import (
     tags,
     ways,
 )
+from directory.services.catalog.categories import Listed
 from directory.services.catalog.category_slugs import present
 from directory.services.catalog.filters import Filters
 from directory.services.catalog.orders import PUBLIC
@@ -195,8 +196,6 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
     wanted, refused = _read(at, query)
     tag = tags.SEPARATOR.join(wanted.tags) or None
     filters = Filters(status="live", category=wanted.category, tag=tag, q=wanted.q, own=wanted.own or None)
-    # Before the categories are read: what a search counts within their transaction would not be stored.
-    found_by = None if refused else ways.matched(filters)
     listed = by_name(categories.listed())
     chosen = next((category for category in listed if category.slug == wanted.category), None)
     if wanted.category and chosen is None:
@@ -205,7 +204,7 @@ def _list(at: Wanted, query: dict[str, str]) -> PageAnswer:
         raise _moved("/categories", slug, CATEGORY_SLUG_MAX, query)
     projects, narrower = Slice([], None, None, total=0), None
     if not refused:
-        window = Window(SIZE, page=wanted.page)
+        found_by, window = ways.matched(filters), Window(SIZE, page=wanted.page)
         projects = catalog.page(filters, wanted.sort, window, viewer=viewer(), found_by=found_by)
         narrower = facets.of(filters, listed, found_by)
     total = projects.total or 0
@@ -253,7 +252,7 @@ def _heading(day: date, today: date) -> tuple[str, str]:
     return (str(month), MONTHS[day.month - 1]) if month.first <= day else (str(day.year), str(day.year))
 
 
-def _of_search(wanted: Wanted, filters: Filters, projects: Slice, listed: list[Category]) -> dict[str, Any]:
+def _of_search(wanted: Wanted, filters: Filters, projects: Slice, listed: list[Listed]) -> dict[str, Any]:
     """What the page of a search has in addition: what is near to it, other spellings, and what it names."""
     query, total = wanted.q or "", projects.total or 0
     is_first = wanted.sort == "best" and wanted.page == 1
@@ -265,7 +264,7 @@ def _of_search(wanted: Wanted, filters: Filters, projects: Slice, listed: list[C
     }
 
 
-def _named(query: str, listed: list[Category]) -> list[tuple[str, str, Wanted]]:
+def _named(query: str, listed: list[Listed]) -> list[tuple[str, str, Wanted]]:
     """The categories and tags that a whole query names: what each is, its name, and its list."""
     key, say = _key(query), language().say
     named = [

@@ -2,12 +2,12 @@
 
 from directory.http.authentication import viewer
 from directory.http.cache_policy import CacheTags
-from directory.models import Category
 from directory.pages.layout import slot_values
 from directory.services.catalog import front
+from directory.services.catalog.categories import Listed
 
 
-def shelves_of_first_page(listed: list[Category]) -> list[front.Shelf]:
+def shelves_of_first_page(listed: list[Listed]) -> list[front.Shelf]:
     """The shelves of the first page: that of an extra comes before the others."""
     first = slot_values("shelf", viewer()).get("shelf")
     return front.shelves([first] if first else [], listed, viewer=viewer())

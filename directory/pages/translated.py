@@ -8,7 +8,7 @@ from flask import current_app, request
 from directory.http.exchange import Exchange, current
 from directory.http.languages import PARAMETER, chosen, in_query, of_app
 from directory.language.messages import CATEGORY
-from directory.models import Category
+from directory.services.catalog.categories import Listed
 from directory.services.text.characters import fold
 
 TAG = re.compile(r'<(a|form)\b((?:[^>"]|"[^"]*")*)>')
@@ -35,7 +35,7 @@ def in_same_language(path: str) -> str:
     return path if ELSEWHERE.match(exchange.path) else in_language(path, tag)
 
 
-def by_name(categories: list[Category]) -> list[Category]:
+def by_name(categories: list[Listed]) -> list[Listed]:
     """Categories in the order of the names that the reader is shown."""
     names = {category.id: chosen().text(category.name, CATEGORY) for category in categories}
     if all(names[category.id] == category.name for category in categories):

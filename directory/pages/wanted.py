@@ -5,10 +5,10 @@ from typing import Any
 
 from directory.http.project_lists import order
 from directory.language.messages import CATEGORY, _, of_operator
-from directory.models import Category
 from directory.pages import own_values
 from directory.pages.layout import address_with
 from directory.services.catalog import own_filters, tags
+from directory.services.catalog.categories import Listed
 from directory.services.catalog.own_filters import Asked
 
 
@@ -104,6 +104,6 @@ class Wanted:
         return [*searched, *within, *tagged, *own]
 
 
-def category_name(category: Category) -> str:
+def category_name(category: Listed) -> str:
     """The name of a category in the language of the answer."""
     return of_operator(CATEGORY, category.name)

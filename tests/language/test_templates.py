@@ -92,3 +92,9 @@ def test_a_context_tells_messages_of_one_english_text_apart():
     made = pgettext("categories", "All of {n}", n=3)
     assert (german.say(made), german.say(made.filled(n=4)), str(made)) == ("Jede von 3", "Jede von 4", "All of 3")
     assert german.say(pgettext("elsewhere", "All")) == "All"
+
+
+def test_a_member_of_a_dictionary_comes_before_an_attribute_but_for_the_methods_of_dictionaries():
+    project = {"title": "A", "items": "no method", "copy": 1}
+    source = "{{ it.title }} {{ it.missing }}{% for name, value in it.items() %}{{ name }}={{ value }} {% endfor %}"
+    assert rendered(source, it=project) == "A title=A items=no method copy=1 "

@@ -19,7 +19,7 @@ from directory.db.paging import AnySelect, carried, directed, windowed
 from directory.db.statements import Prepared
 from directory.db.transactions import by_index
 from directory.extensions import db
-from directory.models import Category, Project, Status
+from directory.models import Project, Status
 from directory.services.catalog import (
     category_slugs,
     own_fields,
@@ -31,6 +31,7 @@ from directory.services.catalog import (
     tags,
     ways,
 )
+from directory.services.catalog.categories import Listed
 from directory.services.catalog.fields import Kind
 from directory.services.catalog.filters import Filters
 from directory.services.catalog.own_fields import OwnField
@@ -67,7 +68,7 @@ class Facets(NamedTuple):
 stored = StoredCounts[Facets](1_000)
 
 
-def of(filters: Filters, categories: list[Category], found_by: ways.Matched | None = None) -> Facets:
+def of(filters: Filters, categories: list[Listed], found_by: ways.Matched | None = None) -> Facets:
     """The categories and tags, except the chosen ones, and own fields of the live projects that match `filters`.
 
     Categories are counted without regard to the category of `filters`, an own field to the filter by it. `categories`
@@ -95,7 +96,7 @@ def of(filters: Filters, categories: list[Category], found_by: ways.Matched | No
 
 
 def _made(
-    filters: Filters, categories: list[Category], found_by: ways.Matched | None, live: int, fields: Fields
+    filters: Filters, categories: list[Listed], found_by: ways.Matched | None, live: int, fields: Fields
 ) -> Facets:
     """The facets of a list in a directory with `live` live projects, those of own fields as they are counted."""
     found_by = found_by or ways.matched(filters)
@@ -116,17 +117,17 @@ def _made(
     return narrowed._replace(categories=_sorted(all_, others), capped=narrowed.capped or capped)
 
 
-def _of_all(categories: list[Category]) -> Facets:
+def _of_all(categories: list[Listed]) -> Facets:
     """The facets of all live projects, by the counters of categories and tags."""
     used = {each["tag"]: each["live_projects"] for each in tags.listed(None, MOST)}
     return Facets(_sorted(_live(categories), categories), used, {}, capped=False)
 
 
-def _live(categories: list[Category]) -> dict[int, int]:
+def _live(categories: list[Listed]) -> dict[int, int]:
     return {each.id: each.live_projects for each in categories}
 
 
-def _sorted(counts: dict[int, int], categories: list[Category]) -> dict[int, int]:
+def _sorted(counts: dict[int, int], categories: list[Listed]) -> dict[int, int]:
     """The categories that have a project, most first, equals by name, which is the order of `categories`."""
     found = sorted((each.id for each in categories if counts.get(each.id)), key=counts.__getitem__, reverse=True)
     return {each: counts[each] for each in found}

@@ -17,6 +17,7 @@ from directory.language.messages import CATEGORY, _, of_operator
 from directory.models import Category, Project, Status, VoteRanking, now
 from directory.models.base import UtcDateTime
 from directory.services.catalog import catalog, periods, queries
+from directory.services.catalog.categories import Listed
 from directory.services.catalog.columns import ID, STATUS
 from directory.services.catalog.shapes import LIVE
 from directory.services.identity import Caller
@@ -41,7 +42,7 @@ class Shelf(NamedTuple):
     projects: list[dict[str, Any]]
 
 
-def shelves(earlier: Sequence[Shelf], listed: Iterable[Category], *, viewer: Caller | None) -> list[Shelf]:
+def shelves(earlier: Sequence[Shelf], listed: Iterable[Listed], *, viewer: Caller | None) -> list[Shelf]:
     """The `earlier` shelves, that of these days, and those of the largest of the categories that are `listed`.
 
     That of these days has the best of this week that have a vote; with too few of them what was published in the last
@@ -81,7 +82,7 @@ def published() -> int:
     return int(number)
 
 
-def newest(listed: Iterable[Category]) -> dict[int, list[dict[str, Any]]]:
+def newest(listed: Iterable[Listed]) -> dict[int, list[dict[str, Any]]]:
     """The newest live projects of each of some categories that have any, by the categories' ids."""
     rows = _newest().all({}) if any(category.live_projects for category in listed) else []
     ids = {row[0]: [project_id for project_id in row[1:] if project_id] for row in rows}
@@ -113,7 +114,7 @@ def _since(days: timedelta) -> dict[str, Any]:
     return {"first": first, "last": last}
 
 
-def _begun(largest: Sequence[Category]) -> list[Any]:
+def _begun(largest: Sequence[Listed]) -> list[Any]:
     """The best of the week, and the first of the largest categories: place of the shelf, id, and key of its order."""
     first, last = periods.containing(now().date(), periods.WEEK).instants
     categories = {f"category_{place}": category.id for place, category in enumerate(largest)}
