@@ -298,7 +298,7 @@ def test_a_screen_has_nine_rows_of_a_list(chromium, app, world):
         world.project(title=f"Lamp {number}")
     with served(app) as site, visitor(chromium, site) as person:
         person.page.set_viewport_size({"width": 1280, "height": 800})
-        for path in ("/?sort=upvotes&page=2", "/categories/tools?sort=popular&page=2", "/?q=lamp"):
+        for path in ("/?sort=newest", "/?sort=upvotes&page=2", "/categories/tools?sort=popular&page=2", "/?q=lamp"):
             rows = person.open(path).page.eval_on_selector_all(
                 "article.row", "rows => rows.map(row => row.getBoundingClientRect()).map(at => [at.height, at.bottom])"
             )
