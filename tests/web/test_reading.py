@@ -13,6 +13,14 @@ from tests.support.visitor import visitor
 
 pytestmark = [pytest.mark.usefixtures("pages"), pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)]
 HINT = re.compile(r"Passkeys work at \S+, not at this address\.\n+")  # a passkey needs a script
+# What has moved in the page until now: how far, and the texts that did.
+MOVED = """() => new Promise(done => {
+    const moved = [];
+    const noted = ({value, sources}) => [value, ...sources.map(({node}) => node?.textContent)];
+    new PerformanceObserver(list => moved.push(...list.getEntries().map(noted)))
+        .observe({type: "layout-shift", buffered: true});
+    setTimeout(() => done(moved), 300);
+})"""
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 
 
@@ -308,6 +316,22 @@ def test_a_screen_has_nine_rows_of_a_list(chromium, app, world):
         ranks = person.open("/?sort=popular&page=2").page.locator(".rank")
         assert ranks.all_text_contents() == [str(n) for n in range(21, 31)]
         assert all(ranks.evaluate_all("ranks => ranks.map(each => each.offsetHeight < 30)"))  # on one line
+
+
+def test_nothing_moves_while_a_page_appears_or_is_scrolled(chromium, make_app, world):
+    for number in range(24):
+        world.project(title=f"Lamp {number}", tagline="It lights up", votes=number % 3)
+    with served(make_app(SITE_LANGUAGES="en,de")) as site, visitor(chromium, site) as person:
+        for size, path in product(
+            ({"width": 412, "height": 823}, {"width": 1280, "height": 800}),
+            ("/", "/best", "/?sort=upvotes", "/categories", "/tags", "/p/1/lamp-0"),
+        ):
+            person.page.set_viewport_size(size)
+            page = person.open(path).page
+            page.wait_for_load_state("networkidle")
+            page.mouse.wheel(0, 2000)
+            moved = page.evaluate(MOVED)
+            assert moved == [], (path, size)
 
 
 def test_a_script_shows_ages_and_names_of_days_and_more_rows_of_a_day_need_no_second_heading(chromium, make_app, world):
