@@ -35,7 +35,10 @@ REASONS = (
 FIRST_SIGNUP, LAST_SIGNUP = 300.0, 4.0
 FIRST_SUBMISSION, LAST_DECIDED_SUBMISSION, LAST_SUBMISSION = 280.0, 3.0, 0.05
 LONGEST_WAIT = 2.5
-EXPONENT = 0.7  # of Zipf's law
+OFTENER = 2.2  # the larger, the more of the projects came lately
+EXPONENT = 0.54  # of Zipf's law
+LUCK = (0.9, 1.45)  # by which the exponent of a project differs
+KNOWN_AFTER = timedelta(days=4)  # a project has half of the votes that it would have after a long time
 JUST_NOW = (timedelta(hours=1), timedelta(hours=9))  # since the latest projects are live: two of the last day
 PICKS, PICK_EVERY = 6, timedelta(days=4, hours=5)
 LOGO_EVERY = 10  # the projects of which one has no logo
@@ -162,7 +165,7 @@ def _submissions(
     shuffled = rng.sample(projects, len(projects))
     span = FIRST_SUBMISSION - LAST_DECIDED_SUBMISSION
     # Towards the present they come more often.
-    decided = [LAST_DECIDED_SUBMISSION + span * rng.random() ** 1.5 for _ in shuffled[PENDING:]]
+    decided = [LAST_DECIDED_SUBMISSION + span * rng.random() ** OFTENER for _ in shuffled[PENDING:]]
     waiting = [rng.uniform(LAST_SUBMISSION, 2 * LAST_DECIDED_SUBMISSION) for _ in shuffled[:PENDING]]
     rejected = dict(zip(rng.sample(range(len(decided)), len(REASONS)), REASONS, strict=True))
     submissions = [
@@ -194,11 +197,12 @@ def _submission(
 
 
 def _vote(live: list[Submission], members: list[Person], rng: random.Random, at: datetime) -> None:
-    """Votes by Zipf's law: the first has nearly everybody's, the rank divides those of the others."""
-    ranked = rng.sample(live, len(live))
+    """Votes by Zipf's law and by luck: the first has nearly everybody's, new ones few, and what is picked is liked."""
+    ranked = sorted(live, key=lambda submission: rng.random() * (0.4 if "pick" in submission.fields else 1))
     for submission, weight in zip(ranked, weights(len(live)), strict=True):
-        size = max(1, round((len(members) - 1) * weight))
-        for voter in rng.sample(members, size):
+        age = at - (submission.decided_at or at)
+        share = weight ** rng.uniform(*LUCK) * (age / (age + KNOWN_AFTER))
+        for voter in rng.sample(members, rng.randint(2, 7) + round((len(members) - 7) * share)):
             since = max(submission.decided_at or at, voter.joined)
             submission.votes.append((voter, since + (at - since) * rng.random() ** 2))
 
