@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 from psycopg import errors
 from psycopg.abc import RV, PQGen
-from psycopg.pq import ExecStatus
+from psycopg.pq import ExecStatus, TransactionStatus
 from sqlalchemy import Engine, event
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -85,6 +85,15 @@ class DeadlineConnection(psycopg.Connection[Any]):
     def is_superseded(self) -> bool:
         """Whether a later connection reached another server, which is now the primary."""
         return self.server != self.servers.current
+
+    def begin(self) -> None:
+        """Begin the transaction that the connection is to have, unless it is in one; the driver's cursors do it too.
+
+        Raises psycopg.Error.
+        """
+        if not self.autocommit and self.pgconn.transaction_status == TransactionStatus.IDLE:
+            self.pgconn.send_query(self._get_tx_start_command())
+            self.result()
 
     def commit(self) -> None:
         """Commit the transaction. Raises psycopg.Error, also if the commit may not be durable."""

@@ -20,7 +20,7 @@ from directory.db import clock, deadline_connection, pooler
 SQLITE_BUSY_MILLISECONDS = 4_500
 BUSY_TIMEOUT = "busy_timeout"  # execution option: milliseconds for which a writer waits for the write lock
 # The letters of texts as they are: escaped, an ideograph takes up to four times the bytes.
-_as_json = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
+as_json = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
 OVERRIDING = ("PGTZ", "PGDATESTYLE")  # environment variables by which libpq would override our settings
 
 
@@ -28,7 +28,7 @@ def engine_options(url: str, *, threads: int) -> dict[str, Any]:
     """The engine's options for `url`; the pool has a connection for each of the process's `threads`."""
     both = {
         "hide_parameters": True,  # errors are logged, and parameters may be hashes of secrets
-        "json_serializer": _as_json,
+        "json_serializer": as_json,
     }
     if make_url(url).get_backend_name() == "sqlite":
         return both

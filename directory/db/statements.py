@@ -15,16 +15,30 @@ from typing import Any, NamedTuple
 
 import psycopg
 from psycopg.adapt import Transformer
-from sqlalchemy import JSON, BigInteger, CompoundSelect, Dialect, Engine, Select, TextClause, any_, bindparam, func
+from psycopg.types.json import Json, Jsonb
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CompoundSelect,
+    Dialect,
+    Engine,
+    Select,
+    TextClause,
+    Update,
+    any_,
+    bindparam,
+    func,
+)
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import DBAPIError
 
 from directory.db import deadline, pooler
+from directory.db.engine import as_json
 from directory.db.transactions import in_transaction
 from directory.extensions import db
 
 Row = tuple[Any, ...]
-Statement = Select[Any] | CompoundSelect[Any] | TextClause
+Statement = Select[Any] | CompoundSelect[Any] | TextClause | Update
 # Keys of a pooled connection's `info`: the object that converts results, and the names of prepared statements by text.
 _LOADER, _NAMES = "directory.loader", "directory.names"
 MAX_PREPARED = 100  # on one connection; thousands of statements are possible, and each takes memory
@@ -168,7 +182,7 @@ class _CompiledForSqlite(_Compiled):
         try:
             rows: list[Row] = cursor.execute(self._text, values).fetchall()
             if self._readers is None:
-                self._learn([column[1] for column in cursor.description])
+                self._learn([column[1] for column in cursor.description or ()])
             return rows
         finally:
             cursor.close()
@@ -185,6 +199,7 @@ class _CompiledForPostgresql(_Compiled):
         driver, info = connection.dbapi_connection, connection.info
         encoded = [_encoded(value) for value in values]
         deadline.check()
+        driver.begin()
         if self._replan or driver.is_pooled:  # a pooler's next transaction may run in a session without the name
             driver.pgconn.send_query_params(self._text.encode(), encoded)
         else:
@@ -231,7 +246,9 @@ def _encoded(value: Any) -> bytes | None:
     """A value in PostgreSQL's text format. Raises psycopg.DataError for a NUL, at which libpq would end the text."""
     if value is None:
         return None
-    if isinstance(value, list | tuple):
+    if isinstance(value, Json | Jsonb):
+        text = as_json(value.obj)
+    elif isinstance(value, list | tuple):
         text = f"{{{','.join(map(_quoted, value))}}}"
     else:
         text = value.isoformat() if isinstance(value, datetime) else str(value)

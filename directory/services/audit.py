@@ -24,11 +24,12 @@ from sqlalchemy import (
 from sqlalchemy.orm import aliased
 
 from directory import events
+from directory.db import rows
 from directory.db.paging import AnySelect, Position, Slice, Sort, Window, as_dict, fetch, windowed
 from directory.errors import NotFound
 from directory.events import Event
 from directory.extensions import db, modify
-from directory.models import AuditEntry, AuditRetention, Project, User
+from directory.models import AuditEntry, AuditRetention, Project, User, now
 from directory.services import bulk, daily_bytes, service_words
 from directory.services.clock import database_clock
 from directory.services.deleting import oldest_expired
@@ -48,7 +49,7 @@ TIMELINE = {event: event.timeline_name or event.word for event in events.TABLE i
 
 def record(action: Event, *, by: Caller | None, **facts: Any) -> None:
     """Add an entry to the current transaction. `by` is None for a command of the operator."""
-    db.session.add(AuditEntry(action=action, actor_id=by.id if by else None, **facts))
+    rows.add(AuditEntry, {"at": now(), **facts, "action": action, "actor_id": by.id if by else None})
     if facts.get("changes"):
         daily_bytes.note(facts["changes"], daily_bytes.ROW)
 
@@ -66,10 +67,10 @@ def record_each(entries: Iterable[tuple[Any, dict[str, Any]]], *, by: Caller | N
     `action` and `at` are among them.
     """
     facts["actor_id"] = by.id if by else None
-    rows = [{**_about(project), **facts, **own} for project, own in entries]
-    bulk.load_dicts(AuditEntry, rows)
-    for action in dict.fromkeys(row["action"] for row in rows):
-        _tell(action, [row["project_id"] for row in rows if row["action"] == action], by)
+    added = [{**_about(project), **facts, **own} for project, own in entries]
+    bulk.load_dicts(AuditEntry, added)
+    for action in dict.fromkeys(row["action"] for row in added):
+        _tell(action, [row["project_id"] for row in added if row["action"] == action], by)
 
 
 def _tell(event: Event, project_ids: list[int], by: Caller | None) -> None:

@@ -8,16 +8,19 @@ from typing import Any
 import orjson
 from sqlalchemy import delete, select, text
 
+from directory.db.statements import Prepared
 from directory.extensions import db, modify
 from directory.models import DailyBytes, now
 
 ROW = 300  # bytes of an entry of the log without its changes, with its indexes
 NOTED = "directory.noted"  # of a session: its transaction, and the bytes that are noted in it
-_ADD = text(
-    "INSERT INTO daily_bytes (account_id, day, bytes) VALUES (:account, :day, :size) "
-    "ON CONFLICT (account_id) DO UPDATE SET day = :day, "
-    "bytes = CASE WHEN daily_bytes.day = :day THEN daily_bytes.bytes ELSE 0 END + :size "
-    "WHERE daily_bytes.day <> :day OR daily_bytes.bytes + :size <= :most"
+_ADD = Prepared(
+    text(
+        "INSERT INTO daily_bytes (account_id, day, bytes) VALUES (:account, :day, :size) "
+        "ON CONFLICT (account_id) DO UPDATE SET day = :day, "
+        "bytes = CASE WHEN daily_bytes.day = :day THEN daily_bytes.bytes ELSE 0 END + :size "
+        "WHERE daily_bytes.day <> :day OR daily_bytes.bytes + :size <= :most RETURNING account_id"
+    )
 )
 
 
@@ -36,7 +39,7 @@ def noted() -> int:
 def add(account_id: int, size: int, most: int) -> bool:
     """Count bytes that an account stores today, and return whether it may: at most `most` in all."""
     today = {"account": account_id, "day": now().toordinal(), "size": size, "most": most}
-    return size <= most and modify(_ADD.bindparams(**today)) == 1
+    return size <= most and _ADD.first(today) is not None
 
 
 def of(account_id: int) -> int:

@@ -5,15 +5,18 @@ from dataclasses import dataclass
 from sqlalchemy import BigInteger, bindparam, select
 
 from directory.db.batched_query import BatchedQuery
+from directory.db.statements import Prepared
 from directory.errors import EmailNotVerified, Unauthenticated
-from directory.extensions import db
 from directory.models import AccountStatus, User
 
 # The weakest lock, which a foreign key takes as well. Only a suspension or deletion of the account, and a change of its
 # role, categories, username or e-mail address, wait for it.
-_ACTIVE = select(User.id).where(User.id == bindparam("id"), User.status == AccountStatus.ACTIVE)
-_ACTIVE = _ACTIVE.with_for_update(read=True, key_share=True)
 _USER = User.__table__.c
+_ACTIVE = Prepared(
+    select(_USER.id)
+    .where(_USER.id == bindparam("id"), _USER.status == AccountStatus.ACTIVE.value)
+    .with_for_update(read=True, key_share=True)
+)
 _VERIFIED = BatchedQuery(
     {"id": BigInteger()}, lambda id: select(_USER.id).where(_USER.id == id, _USER.email_verified_at.is_not(None))
 )
@@ -50,13 +53,13 @@ def require_active(by: Caller) -> None:
     A request is authenticated before its transaction begins, and a suspension in between wins. A suspension locks the
     account before its projects. To avoid deadlocks, this lock comes before all others of a transaction, too.
     """
-    if db.session.scalar(_ACTIVE, {"id": by.id}) is None:
+    if not hold_active(by.id):
         raise Unauthenticated
 
 
 def hold_active(user_id: int) -> bool:
     """Hold an account active until the transaction ends. Returns whether it is."""
-    return db.session.scalar(_ACTIVE, {"id": user_id}) is not None
+    return _ACTIVE.first({"id": user_id}) is not None
 
 
 def require_verified(by: Caller) -> None:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import column, delete, table, text
 
 from directory.db.paging import AnySelect
+from directory.db.statements import Prepared
 from directory.db.transactions import on_postgresql
 from directory.extensions import db
 from directory.services.catalog import own_fields
@@ -31,16 +32,22 @@ from directory.services.catalog.search_words import (
 from directory.services.text.equal_addresses import url_key
 
 _TABLES = ("project_search", "project_search_brief")  # SQLite's, PostgreSQL has the first one alone
-_UPSERT = (
-    "INSERT INTO project_search (project_id, document) VALUES (:id, CAST(:document AS tsvector)) "
-    "ON CONFLICT (project_id) DO UPDATE SET document = excluded.document"
+_UPSERT = Prepared(
+    text(
+        "INSERT INTO project_search (project_id, document) VALUES (:id, CAST(:document AS tsvector)) "
+        "ON CONFLICT (project_id) DO UPDATE SET document = excluded.document"
+    )
 )
 # The second table finds quickly the few that match better than by their description, which the first finds among all.
-_REPLACE = (
-    "INSERT OR REPLACE INTO project_search (rowid, title, brief, description) "
-    "VALUES (:id, :title, :brief, :description)"
+_REPLACE = Prepared(
+    text(
+        "INSERT OR REPLACE INTO project_search (rowid, title, brief, description) "
+        "VALUES (:id, :title, :brief, :description)"
+    )
 )
-_REPLACE_BRIEF = "INSERT OR REPLACE INTO project_search_brief (rowid, title, brief) VALUES (:id, :title, :brief)"
+_REPLACE_BRIEF = Prepared(
+    text("INSERT OR REPLACE INTO project_search_brief (rowid, title, brief) VALUES (:id, :title, :brief)")
+)
 
 
 def index(projects: Iterable[Any], defined: Definitions | None = None) -> None:
@@ -52,8 +59,11 @@ def index(projects: Iterable[Any], defined: Definitions | None = None) -> None:
     if defined is None:
         defined = own_fields.present() if any(p.fields for p in texts) else own_fields.NONE
     rows = [{"id": p.id, **entry(p, defined)} for p in texts]
-    for statement in ((_UPSERT,) if entry is vector else (_REPLACE, _REPLACE_BRIEF)) if rows else ():
-        db.session.execute(text(statement), rows)
+    for statement in (_UPSERT,) if entry is vector else (_REPLACE, _REPLACE_BRIEF):
+        if len(rows) == 1:
+            statement.all(rows[0])
+        elif rows:
+            db.session.execute(statement.statement, rows)
 
 
 def forget(*project_ids: int) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy import BigInteger, ColumnElement, String, bindparam, case, cast,
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from directory import events
+from directory.db.rows import add
 from directory.db.transactions import on_postgresql
 from directory.events import Event
 from directory.extensions import UNSYNCHRONISED, db, modify
@@ -70,9 +71,7 @@ def enqueue(
         project = catalog.stored(project_id)
         recipients = _recipients(wanted_by, project, _mailed([project], wanted_by))
         payload = _payload(event, project, by, reason, changes, kind=kind, message_id=message_id, link=link)
-        db.session.add_all(
-            Delivery(**row) for row in rows_of(event, project_id, payload, recipients, due=due or at_once())
-        )
+        store(rows_of(event, project_id, payload, recipients, due=due or at_once()))
 
 
 def enqueue_message(project_id: int, *, by: Caller, endpoints: list[Endpoint], message_id: int) -> None:
@@ -110,7 +109,7 @@ def enqueue_each(
     wanted_by = wanting(event, endpoints)
     if not (wanted_by and projects):
         return
-    due, mailed = database_clock(), _mailed(projects, wanted_by)
+    due, mailed = at_once() if len(projects) == 1 else database_clock(), _mailed(projects, wanted_by)
     rows = [
         row
         for project in projects
@@ -133,9 +132,14 @@ def enqueue_each(
 
 
 def store(rows: list[dict[str, Any]]) -> None:
-    """Add deliveries, as `rows_of` makes them, to the current transaction, in bulk."""
+    """Add deliveries, as `rows_of` makes them, to the current transaction; those of more than one event in bulk."""
     defaults = {"state": DeliveryState.PENDING.value, "attempts": 0, "created_at": now()}
-    bulk.load_dicts(Delivery, [{**row, **defaults} for row in rows])
+    full = [{**row, **defaults} for row in rows]
+    if len({row["webhook_id"] for row in rows}) > 1:
+        bulk.load_dicts(Delivery, full)
+    else:
+        for row in full:
+            add(Delivery, row)
 
 
 def wanting(event: str, endpoints: list[Endpoint]) -> list[Endpoint]:

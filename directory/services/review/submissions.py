@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 
 from sqlalchemy import delete, or_, select, true
 
 from directory import events
 from directory.db.errors import refusing
+from directory.db.rows import add
 from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
 from directory.extensions import db, modify
 from directory.language.messages import _
@@ -39,29 +41,30 @@ def submit(values: dict[str, Any], *, by: Caller, notify: list[Endpoint], judge:
     """
     require_active(by)
     at = now()
-    columns = fields.columns(values)
-    project = Project(
-        owner_id=by.id,
-        status=Status.PENDING,
-        hot=hot(0, at),
-        created_at=at,
-        updated_at=at,
-        submitted_at=at,
-        **columns,
-    )
-    db.session.add(project)
+    row = {
+        **fields.columns({**fields.filled(values), "category": values["category"]}),
+        "owner_id": by.id,
+        "status": Status.PENDING,
+        "upvotes": 0,
+        "hot": hot(0, at),
+        "version": 1,
+        "created_at": at,
+        "updated_at": at,
+        "submitted_at": at,
+    }
     with refusing(
         uq_projects_owner_id_url_key=lambda: _submitted_already(by.id, values["url"], values.get("repository_url")),
         fk_projects_category_id_categories=lambda: Invalid.field("category", fields.NO_CATEGORY),
     ):
-        db.session.flush()  # assigns the id
+        project_id = add(Project, row)
+    project = SimpleNamespace(**row, id=project_id, pictures=[], published_at=None)
     search_index.index([project])
     audit.record_project(events.PROJECT_SUBMITTED, project, by=by, at=at, to_state=Status.PENDING)
     daily_bytes.note(values, daily_bytes.ROW)
-    outbox.enqueue(events.PROJECT_SUBMITTED, project.id, by=by, endpoints=notify)
+    outbox.enqueue(events.PROJECT_SUBMITTED, project_id, by=by, endpoints=notify)
     if judge is not None:
         _have_judged(judge, Draft(Judged.SUBMISSION, project, at), project, by=by, notify=notify)
-    return project.id
+    return project_id
 
 
 def edit(
@@ -171,13 +174,13 @@ def judge_seen(project_id: int, seen: frozenset[str], judge: Judge, *, notify: l
         _carry_out(judge(draft), project, project.owner_id, notify)
 
 
-def _have_judged(judge: Judge, draft: Draft, project: Project, *, by: Caller, notify: list[Endpoint]) -> None:
+def _have_judged(judge: Judge, draft: Draft, project: Any, *, by: Caller, notify: list[Endpoint]) -> None:
     """Have what a member did judged, but for what administrators do."""
     if not permissions.may(by, "administer"):
         _carry_out(judge(draft), project, by.id, notify)
 
 
-def _carry_out(verdict: Verdict, project: Project, account_id: int, notify: list[Endpoint]) -> None:
+def _carry_out(verdict: Verdict, project: Any, account_id: int, notify: list[Endpoint]) -> None:
     """Record a verdict, and hold or reject the project if it says so. Another one makes no hold longer."""
     verdict.record(account_id)
     act = {Effect.HOLD: Act.HOLD, Effect.REJECT: Act.REJECT}.get(verdict.effect)
