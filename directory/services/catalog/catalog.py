@@ -89,9 +89,8 @@ def all_stored(project_ids: list[int]) -> list[dict[str, Any]]:
 
 def many(project_ids: list[int], *, viewer: Caller) -> dict[int, dict[str, Any]]:
     """The projects by id with all that a reviewer sees, without an access check."""
-    parameters = {"project_ids": project_ids, "viewer_id": viewer.id}
-    rows = db.session.execute(queries.several(), parameters)
-    return {row.id: _detail(tuple(row), viewer, reviews=True) for row in rows}
+    rows = queries.several(db.engine.dialect.name).all({"ids": project_ids, "viewer_id": viewer.id})
+    return {row[ID]: _detail(row, viewer, reviews=True) for row in rows}
 
 
 def page(

@@ -312,10 +312,10 @@ def live() -> BatchedQuery:
 
 
 @lru_cache
-def several() -> AnySelect:
+def several(dialect: str) -> Prepared:
     """The projects of a list of ids, for a reviewer."""
     query = with_case().add_columns(queue_position().label("queue_position"))
-    return query.where(P.id.in_(bindparam("project_ids", expanding=True)))
+    return Prepared(query.where(among(P.id, dialect)))
 
 
 @lru_cache

@@ -7,14 +7,16 @@ case from `current`. A project is locked before its case, and both before the co
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
+from sqlalchemy import bindparam, func, literal_column, select, update
 from sqlalchemy import case as sql_case
-from sqlalchemy import func, literal, select, update
 
 from directory.db.errors import refusing
+from directory.db.statements import Prepared, among
 from directory.errors import Invalid
-from directory.extensions import db, modify
+from directory.extensions import db
 from directory.models import Asked, Outcome, Project, Review, Reviewed, Turn, now
 from directory.models.base import UtcDateTime
 from directory.services import audit, service_words, turns
@@ -28,6 +30,16 @@ from directory.services.review import thread
 from directory.services.review.steps import ENTRIES, STEPS, Act, Stage, Step
 from directory.services.turns import Standing
 
+P = Project.__table__.c
+_COLUMNS = (
+    Project.id, Project.owner_id, Project.url_key, Project.title, Project.status, Project.version, Project.category_id,
+    Project.upvotes, Project.published_at,
+)  # fmt: skip
+_THESE = select(*_COLUMNS).where(Project.id.in_(bindparam("ids", expanding=True))).order_by(Project.id)
+# Built once: to build one costs as much as to run it.
+_WITH_CASES = _THESE.add_columns(Review).join(Review, turns.CURRENT)
+_WITH_CASES = _WITH_CASES.with_for_update(key_share=True, of=[Project, Review])
+_WITHOUT_CASES = _THESE.with_for_update(key_share=True)
 PATIENCE = 3  # so many requests of one submission leave it its place in the queue
 LONGEST = timedelta(days=14)  # of a hold
 
@@ -122,14 +134,10 @@ def locked(project_ids: Iterable[int]) -> list[Case]:
     and it is read again as those without one are: after the lock, for a join would read it as it was before the wait.
     """
     wanted = set(project_ids)
-    columns = (Project.id, Project.owner_id, Project.url_key, Project.title, Project.status, Project.version)
-    query = select(*columns, Project.category_id, Project.upvotes, Project.published_at).order_by(Project.id)
-    both = query.add_columns(Review).join(Review, turns.CURRENT).where(Project.id.in_(wanted))
-    both = both.with_for_update(key_share=True, of=[Project, Review])
-    rows = db.session.execute(both, execution_options={"populate_existing": True})
+    rows = db.session.execute(_WITH_CASES, {"ids": wanted}, execution_options={"populate_existing": True})
     cases = {row.id: Case(row, row.Review) for row in rows}
     if others := wanted - cases.keys():
-        projects = list(db.session.execute(query.where(Project.id.in_(others)).with_for_update(key_share=True)))
+        projects = list(db.session.execute(_WITHOUT_CASES, {"ids": others}))
         reviews = current_of([project.id for project in projects]) if projects else {}
         cases |= {project.id: Case(project, reviews.get(project.id)) for project in projects}
     return [cases[number] for number in sorted(cases)]
@@ -146,7 +154,7 @@ def current_of(project_ids: Collection[int]) -> dict[int, Review]:
     return {review.project_id: review for review in reviews}
 
 
-def current(project: Project) -> Case:
+def current(project: Any) -> Case:
     """A locked project with its case."""
     return Case(project, current_of([project.id]).get(project.id))
 
@@ -317,18 +325,29 @@ def _write(cases: list[Case], step: Step, act: Act, at: datetime) -> None:
     """Write the state and the version of the projects."""
     if not step.raises_version:
         return
-    values: dict[str, Any] = {"version": Project.version + 1}
-    if cases[0].project.status != step.status:
-        values |= {"status": step.status, "updated_at": at}
+    is_moved = cases[0].project.status != step.status
+    change = _change(act, is_moved, db.engine.dialect.name)
+    by_votes: dict[int, list[int]] = {}
+    for case in cases:  # what was published before keeps its time, and thereby its rank
+        is_first = act is Act.APPROVE and case.project.published_at is None
+        by_votes.setdefault(case.project.upvotes if is_first else 0, []).append(case.id)
+    for votes, ids in by_votes.items():
+        change.all({"ids": ids, "moved_to": step.status, "moved_at": at, "rank": hot(votes, at)})
+
+
+@cache
+def _change(act: Act, is_moved: bool, dialect: str) -> Prepared:
+    """The statement that writes the state and the version of projects with the same rank."""
+    at = bindparam("moved_at", type_=UtcDateTime())
+    values: dict[Any, Any] = {P.version: P.version + literal_column("1")}
+    if is_moved:
+        values |= {P.status: bindparam("moved_to"), P.updated_at: at}
     if act is Act.APPROVE:
-        # What was published before keeps its time, and thereby its rank.
-        ranks = {case.project.upvotes: hot(case.project.upvotes, at) for case in cases}
-        is_first, rank = Project.published_at.is_(None), sql_case(ranks, value=Project.upvotes)
-        values["published_at"] = func.coalesce(Project.published_at, literal(at, UtcDateTime()))
-        values["hot"] = sql_case((is_first, rank), else_=Project.hot)
+        values[P.published_at] = func.coalesce(P.published_at, at)
+        values[P.hot] = sql_case((P.published_at.is_(None), bindparam("rank")), else_=P.hot)
     elif act is Act.UNPUBLISH:
-        values["submitted_at"] = at
-    modify(update(Project).where(Project.id.in_([case.id for case in cases])).values(values))
+        values[P.submitted_at] = at
+    return Prepared(update(P.id.table).where(among(P.id, dialect)).values(values))
 
 
 def _tell(
