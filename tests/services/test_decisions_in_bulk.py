@@ -88,8 +88,9 @@ def test_the_statements_do_not_grow_with_the_projects(
         costs.append(len(statements))
         assert {item["status"] for item in items} == {200}
     assert costs[1] == costs[2]
-    # The two deliveries of a single event are two statements, and those of many one.
-    assert costs[0] - 1 <= costs[1] <= costs[0] + LOCKS
+    # The two deliveries of a single event are two statements, and those of many one. On PostgreSQL new cases of many
+    # are COPY, which is not recorded.
+    assert costs[0] - 2 <= costs[1] <= costs[0] + LOCKS
     event = {"approve": "approved", "reject": "rejected", "unpublish": "unpublished", "delete": "deleted"}[decision]
     event = f"project.edit_{event}" if "changes" in kind else f"project.{event}"
     already = made[event] - before[event]  # a project to be taken down was approved before

@@ -30,7 +30,7 @@ from directory.services import day_counts, turns
 from directory.services.catalog import fields
 from directory.services.catalog.queries import COUNTERS
 from directory.services.data.recount import Fault, record_repair
-from directory.services.review.case import advance, changes_of, current
+from directory.services.review.case import advance, changes_of, current, flush
 from directory.services.review.steps import Act
 
 
@@ -199,10 +199,11 @@ def _repair_changes(faults: list[Fault]) -> None:
         case.project.version += 1
         if not fault.right or case.review is None:
             advance(case, Act.WITHDRAW, by=None, at=now())
-            continue
-        changes = fields.flat(case.review.changes or {})
-        case.review.changes = fields.nested({name: value for name, value in changes.items() if name in fault.right})
-        case.review.category = case.review.category if "category" in fault.right else None
+        else:
+            changes = fields.flat(case.review.changes or {})
+            case.review.changes = fields.nested({name: value for name, value in changes.items() if name in fault.right})
+            case.review.category = case.review.category if "category" in fault.right else None
+        flush([case])
 
 
 CATEGORIES = Check(_compared_categories, _lock_categories, _repair_categories)

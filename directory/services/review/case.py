@@ -4,22 +4,23 @@
 case from `current`. A project is locked before its case, and both before the counters that triggers change.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, func, literal_column, select, update
 from sqlalchemy import case as sql_case
 
 from directory.db.errors import refusing
+from directory.db.rows import add
 from directory.db.statements import Prepared, among
 from directory.errors import Invalid
 from directory.extensions import db
 from directory.models import Asked, Outcome, Project, Review, Reviewed, Turn, now
 from directory.models.base import UtcDateTime
-from directory.services import audit, service_words, turns
+from directory.services import audit, bulk, service_words, turns
 from directory.services.catalog import catalog, category_slugs, fields
 from directory.services.catalog.fields import Changes
 from directory.services.catalog.orders import hot
@@ -30,16 +31,8 @@ from directory.services.review import thread
 from directory.services.review.steps import ENTRIES, STEPS, Act, Stage, Step
 from directory.services.turns import Standing
 
-P = Project.__table__.c
-_COLUMNS = (
-    Project.id, Project.owner_id, Project.url_key, Project.title, Project.status, Project.version, Project.category_id,
-    Project.upvotes, Project.published_at,
-)  # fmt: skip
-_THESE = select(*_COLUMNS).where(Project.id.in_(bindparam("ids", expanding=True))).order_by(Project.id)
-# Built once: to build one costs as much as to run it.
-_WITH_CASES = _THESE.add_columns(Review).join(Review, turns.CURRENT)
-_WITH_CASES = _WITH_CASES.with_for_update(key_share=True, of=[Project, Review])
-_WITHOUT_CASES = _THESE.with_for_update(key_share=True)
+P, R = Project.__table__.c, Review.__table__.c
+_NAMES = tuple(column.name for column in R if column.name != "id")
 PATIENCE = 3  # so many requests of one submission leave it its place in the queue
 LONGEST = timedelta(days=14)  # of a hold
 
@@ -65,13 +58,37 @@ class Terms:
 PLAIN = Terms()
 
 
+class Locked(NamedTuple):
+    """What a decision needs of a project."""
+
+    id: int
+    owner_id: int
+    url_key: str
+    title: str
+    status: str
+    version: int
+    category_id: int
+    upvotes: int
+    published_at: datetime | None
+
+
 @dataclass(slots=True)
 class Case:
-    """A locked project and its current case; and the message by which changes were asked for, while it waits."""
+    """A locked project and its current case; and the message by which changes were asked for, while it waits.
+
+    `stored` are the values of the case that the database has, None for a new one; `ended` are cases that were current,
+    each with its own. `flush` writes what differs.
+    """
 
     project: Any
     review: Review | None
     request: str | None = None
+    stored: dict[str, Any] | None = field(init=False)
+    ended: list[tuple[Review, dict[str, Any] | None]] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Note the values that were read."""
+        self.stored = None if self.review is None else _values(self.review)
 
     @property
     def id(self) -> int:
@@ -133,14 +150,44 @@ def locked(project_ids: Iterable[int]) -> list[Case]:
     Those with a case take one statement. If another transaction has closed a case meanwhile, PostgreSQL leaves it out,
     and it is read again as those without one are: after the lock, for a join would read it as it was before the wait.
     """
-    wanted = set(project_ids)
-    rows = db.session.execute(_WITH_CASES, {"ids": wanted}, execution_options={"populate_existing": True})
-    cases = {row.id: Case(row, row.Review) for row in rows}
+    wanted, dialect = set(project_ids), db.engine.dialect.name
+    rows = _with_cases(dialect).all({"ids": sorted(wanted)}) if wanted else []
+    cases = {row[0]: Case(Locked(*row[:_COLUMNS]), review_of(row[_COLUMNS:])) for row in rows}
     if others := wanted - cases.keys():
-        projects = list(db.session.execute(_WITHOUT_CASES, {"ids": others}))
+        projects = [Locked(*row) for row in _without_cases(dialect).all({"ids": sorted(others)})]
         reviews = current_of([project.id for project in projects]) if projects else {}
         cases |= {project.id: Case(project, reviews.get(project.id)) for project in projects}
     return [cases[number] for number in sorted(cases)]
+
+
+_COLUMNS = len(Locked._fields)
+
+
+def _these(dialect: str) -> Any:
+    columns = (P[name] for name in Locked._fields)
+    return select(*columns).where(among(P.id, dialect)).order_by(P.id)
+
+
+@cache
+def _with_cases(dialect: str) -> Prepared:
+    both = _these(dialect).add_columns(*R).join(R.id.table, turns.CURRENT)
+    return Prepared(both.with_for_update(key_share=True, of=[P.id.table, R.id.table]))
+
+
+@cache
+def _without_cases(dialect: str) -> Prepared:
+    return Prepared(_these(dialect).with_for_update(key_share=True))
+
+
+@cache
+def _current(dialect: str) -> Prepared:
+    query = select(*R).where(among(R.project_id, dialect), R.is_current).order_by(R.project_id)
+    return Prepared(query.with_for_update())
+
+
+def review_of(values: Iterable[Any]) -> Review:
+    """A case by the values of its columns. The session does not know it: `flush` writes what is changed."""
+    return Review(**dict(zip(R.keys(), values, strict=True)))
 
 
 def current_of(project_ids: Collection[int]) -> dict[int, Review]:
@@ -148,9 +195,7 @@ def current_of(project_ids: Collection[int]) -> dict[int, Review]:
 
     The cases are locked too, because renaming a category changes those that name it.
     """
-    query = select(Review).where(Review.project_id.in_(project_ids), Review.is_current)
-    query = query.order_by(Review.project_id).with_for_update()
-    reviews = db.session.scalars(query, execution_options={"populate_existing": True})
+    reviews = map(review_of, _current(db.engine.dialect.name).all({"ids": [*project_ids]}))
     return {review.project_id: review for review in reviews}
 
 
@@ -213,22 +258,19 @@ def advance(case: Case, act: Act, *, by: Caller | None, at: datetime, terms: Ter
     """Change a case by an act, and nothing else: what it ends is past, and another may begin. `flush` writes it."""
     step, review = STEPS[case.kind, case.stage, act], case.review
     if act is Act.UNPUBLISH:
-        if review is not None:
-            end(review, Outcome.UNPUBLISHED, by, at)
-        case.review = review = begun(case.project, Reviewed.SUBMISSION, at)
+        review = begun(case.project, Reviewed.SUBMISSION, at)
+        _replace(case, review, Outcome.UNPUBLISHED, by, at)
         review.asked, review.reason = Asked.UNPUBLISHED, terms.reason
         review.decided_at, review.decided_by = at, by.id if by else None
     assert review is not None  # noqa: S101 (every other act is about a case)
     if step.turn is None and step.outcome is not None and step.outcome is not Outcome.REJECTED:
-        end(review, step.outcome, by, at)
-        case.review = None
+        _replace(case, None, step.outcome, by, at)
     elif act is Act.REJECT:
         _reject(review, by, at, terms)
     elif act in {Act.RETURN, Act.REVERSE} and review.outcome is not None:
         _reopen(review, at)
     elif act is Act.RESUBMIT and review.outcome is not None:
-        end(review, Outcome.REJECTED, by, at)
-        case.review = begun(case.project, Reviewed.SUBMISSION, at)
+        _replace(case, begun(case.project, Reviewed.SUBMISSION, at), Outcome.REJECTED, by, at)
     else:
         _pass_on(review, step, act, at, terms)
 
@@ -259,6 +301,14 @@ def begun(project: Any, kind: Reviewed, at: datetime) -> Review:
     """A new case, in the queue."""
     values = {"kind": kind, "turn": Turn.REVIEWERS, "since": at, "place": at, "category_id": project.category_id}
     return Review(project_id=project.id, is_current=True, requests=0, **values)
+
+
+def _replace(case: Case, following: Review | None, outcome: Outcome, by: Caller | None, at: datetime) -> None:
+    """End the current case, if there is one, and have another one, or none, be current."""
+    if case.review is not None:
+        end(case.review, outcome, by, at)
+        case.ended.append((case.review, case.stored))
+    case.review, case.stored = following, None
 
 
 def end(review: Review, outcome: Outcome, by: Caller | None, at: datetime) -> None:
@@ -304,14 +354,50 @@ def leave_out(review: Review, at: datetime) -> None:
 def flush(cases: Collection[Case]) -> None:
     """Write the cases: what has ended first. Raises Invalid if a category that one names is deleted at this moment."""
     with refusing(fk_reviews_category_categories=lambda: Invalid.field("category", fields.NO_CATEGORY)):
-        db.session.flush()
-        reviews = (case.review for case in cases)
-        new = [review for review in reviews if review is not None and review not in db.session]
-        if len(new) > 1:  # in one statement on both databases, after which they are not changed any more
-            db.session.bulk_save_objects(new)
-        elif new:
-            db.session.add(new[0])
-            db.session.flush()
+        db.session.flush()  # the projects
+        _change_each([each for case in cases for each in case.ended])
+        open_ = [(case.review, case.stored) for case in cases if case.review is not None]
+        _change_each([each for each in open_ if each[1] is not None])
+        _add_each([review for review, stored in open_ if stored is None])
+    for case in cases:
+        case.ended = []
+        case.stored = None if case.review is None else _values(case.review)
+
+
+def _add_each(new: Sequence[Review]) -> None:
+    """Add new cases: many by one statement, after which they are not changed any more."""
+    if len(new) == 1:
+        new[0].id = add(Review, _values(new[0]))
+    else:
+        bulk.load_dicts(Review, [*map(_values, new)])
+
+
+def _change_each(changed: Iterable[tuple[Review, dict[str, Any] | None]]) -> None:
+    """Write what differs, by one statement for all with the same differences."""
+    by_names: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for review, stored in changed:
+        known, values = stored or {}, _values(review)
+        names = tuple(name for name, value in values.items() if value != known.get(name))
+        if names:
+            assert review.id is not None  # noqa: S101 (it is one of many new ones)
+            row = {f"to_{name}": values[name] for name in names}
+            by_names.setdefault(names, []).append({"review_id": review.id, **row})
+    for names, rows in by_names.items():
+        statement = _writing(names)
+        if len(rows) == 1:
+            statement.all(rows[0])
+        else:
+            db.session.connection().execute(statement.statement, rows)
+
+
+@cache
+def _writing(names: tuple[str, ...]) -> Prepared:
+    values = {R[name]: bindparam(f"to_{name}", type_=R[name].type) for name in names}
+    return Prepared(update(R.id.table).where(R.id == bindparam("review_id")).values(values))
+
+
+def _values(review: Review) -> dict[str, Any]:
+    return {name: getattr(review, name) for name in _NAMES}
 
 
 def _facts(case: Case, step: Step, act: Act, at: datetime, changes: Mapping[int, Changes] | None) -> dict[str, Any]:

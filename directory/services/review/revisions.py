@@ -24,7 +24,7 @@ from directory.services.catalog.fields import Changes
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
 from directory.services.identity import Caller
-from directory.services.review.case import Case, advance, begun, changes_of, end_appeals, flush
+from directory.services.review.case import Case, advance, begun, changes_of, end_appeals, flush, review_of
 from directory.services.review.steps import Act, Overtaking
 from directory.services.text.equal_addresses import needs_no_review
 
@@ -130,7 +130,7 @@ def apply(cases: list[Case], *, by: Caller | None, notify: list[Endpoint]) -> di
         if case.id in edited:  # the log names it as it is now
             after = edited[case.id].after
             named = {"title": after.title, "url_key": after.url_key, "category_id": after.category_id}
-            case.project = SimpleNamespace(**{**case.project._mapping, **named})
+            case.project = case.project._replace(**named)
     if applied and outbox.wanting(events.PROJECT_EDITED, notify):
         stored = catalog.all_stored(list(applied))
         outbox.enqueue_each(events.PROJECT_EDITED, stored, by=by, endpoints=notify, changes=applied)
@@ -209,10 +209,10 @@ def write(project: Project, changes: Changes, at: datetime) -> None:
 
 def drop_all(owner_id: int, *, by: Caller | None) -> None:
     """Withdraw the changes of an owner's projects; the calling function has locked these and the account."""
-    columns = (Project.id, Project.owner_id, Project.status)
-    owned = select(Review, *columns).join(Project, Project.id == Review.project_id).order_by(Project.id)
+    columns = (Project.id, Project.owner_id, Project.status, *Review.__table__.c)
+    owned = select(*columns).join(Review, Project.id == Review.project_id).order_by(Project.id)
     owned = owned.where(Project.owner_id == owner_id, Project.status == Status.LIVE, Review.is_current)
-    cases = [Case(row, row.Review) for row in db.session.execute(owned.with_for_update(of=Review))]
+    cases = [Case(row, review_of(row[3:])) for row in db.session.execute(owned.with_for_update(of=Review))]
     if not cases:
         return
     at = now()

@@ -284,6 +284,7 @@ def _go_on(
         give_back(case, by=by, at=at)
     elif case.stage is Stage.DOWN:
         review.decided_at = None
+        flush([case])
     return is_answer
 
 
