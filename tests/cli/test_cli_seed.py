@@ -69,6 +69,7 @@ def test_the_demo_is_a_directory_in_use(app: Flask, run: Any, api: Api) -> None:
     assert len(set(logos)) == len(logos) > 0.8 * len(projects)
     assert api.get(logos[0]).content_type == "image/webp"
     [flask, *_] = api.get("/api/projects?q=flask").json["items"]
+    assert api.get("/api/projects?q=databse").json["suggestions"] == ["database"]
     assert (flask["title"], flask["author"]) == ("Flask", "Pallets")
     assert size(app, FieldDefinition) == 3
     assert size(app, ProjectField, ProjectField.field == "license") == 63
@@ -120,6 +121,7 @@ def test_the_demo_has_what_is_new_picked_asked_held_appealed_and_reported(
     assert ages[1] < timedelta(days=1) < ages[2]
     picks = api.get("/api/projects?picked=true").json["items"]
     assert len(picks) == demo.PICKS
+    assert len({each["upvotes"] for each in picks}) == demo.PICKS
     assert [each["picked"]["at"] for each in picks] == sorted((each["picked"]["at"] for each in picks), reverse=True)
     with app.app_context():
         reviewer = accounts.find("admin")

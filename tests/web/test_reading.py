@@ -318,6 +318,19 @@ def test_a_screen_has_nine_rows_of_a_list(chromium, app, world):
         assert all(ranks.evaluate_all("ranks => ranks.map(each => each.offsetHeight < 30)"))  # on one line
 
 
+def test_the_first_screen_of_the_demo_has_eight_pictures_or_logos_and_its_lists_nine_rows(chromium, app):
+    assert app.test_cli_runner().invoke(args=["seed"]).exit_code == 0
+    in_sight = """all => all.map(each => each.getBoundingClientRect())
+        .filter(at => at.right > 0 && at.left < innerWidth && at.bottom <= innerHeight).length"""
+    with served(app) as site, visitor(chromium, site) as person:
+        person.page.set_viewport_size({"width": 1280, "height": 800})
+        page = person.open("/").page
+        assert page.eval_on_selector_all(".shelf img", in_sight) >= 8
+        page = person.open("/?sort=newest").page
+        assert page.locator(".day").count() > 1
+        assert page.eval_on_selector_all("article.row", in_sight) >= 9
+
+
 def test_nothing_moves_while_a_page_appears_or_is_scrolled(chromium, make_app, world):
     for number in range(24):
         world.project(title=f"Lamp {number}", tagline="It lights up", votes=number % 3)
