@@ -19,7 +19,7 @@ import config
 from directory import create_app
 from directory.extensions import db
 from directory.services.catalog import search_frequency
-from tests.support import answers, extras, outside, pooler, quick, servers
+from tests.support import answers, extras, kept_sessions, outside, pooler, quick, servers
 from tests.support.caching import close_snapshots
 from tests.support.factories import Api, World
 from tests.support.variants import ENVIRONMENT, OF_THE_RUN, counts, databases_of, reason_to_skip
@@ -141,6 +141,7 @@ class PostgresqlDatabase(Database):
         url = servers.create_database(servers.url_of(servers.DATABASE), self._name)
         migrate(url)
         super().__init__(pooler.through_pooler(url))
+        kept_sessions.keep(url)
         self.engine = create_engine(url, isolation_level="AUTOCOMMIT")
         # A tenth of what TRUNCATE takes, which makes new files for every table and index. As a replica the server
         # runs no triggers and checks no keys, so the order does not matter and the log lets itself be emptied.
