@@ -41,9 +41,9 @@ class Findings:
 def recount_all(check: bool) -> None:
     """Compare the counters with the rows that they count, and repair them.
 
-    These are votes, ranks, vote rankings, tags, search entries, the counters of categories and tags, and the numbers of
-    users and of their submissions. Fields that need no decision are removed from revisions. The exit status is 0 if all
-    was right, otherwise 1. The service may run meanwhile.
+    These are votes, ranks, vote rankings, tags, own fields, search entries, the counters of categories, tags and own
+    fields, and the numbers of users and of their submissions. Fields that need no decision are removed from revisions.
+    The exit status is 0 if all was right, otherwise 1. The service may run meanwhile.
     """
     projects, votes, portions = 0, 0, Portions("counting")
     with Progress(ways.total(Filters()), "Counting") as progress:

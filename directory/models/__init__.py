@@ -14,7 +14,15 @@ from directory.models.accounts import (
     stored_as,
 )
 from directory.models.base import LOCAL, NEVER, AccountStatus, DeliveryState, LinkPurpose, Role, Status
-from directory.models.fields import FIELDS_STAMP, Audience, FieldDefinition, FieldKind, FieldState, ProjectField
+from directory.models.fields import (
+    FIELDS_STAMP,
+    Audience,
+    FieldCount,
+    FieldDefinition,
+    FieldKind,
+    FieldState,
+    ProjectField,
+)
 from directory.models.identities import Identity, Passkey, PasskeyChallenge, SignInAttempt
 from directory.models.ledger import DAY_COUNTS, AuditEntry, AuditRetention, Delivery, DeliveryAttempt, KnownTime
 from directory.models.links import LinkCheck, LinkCount, LinkHost, LinkState

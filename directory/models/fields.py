@@ -3,11 +3,11 @@
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import BigInteger, Float, Index, String, UniqueConstraint, func, select
+from sqlalchemy import BigInteger, CheckConstraint, Float, ForeignKey, Index, String, UniqueConstraint, func, select
 from sqlalchemy.orm import Mapped, mapped_column
 
 from directory.extensions import db
-from directory.models.base import Id, JsonIds, JsonList, JsonObject, one_of, only_where
+from directory.models.base import BigId, Id, JsonIds, JsonList, JsonObject, one_of, only_where
 from directory.models.projects import OfProject
 
 
@@ -99,3 +99,17 @@ class ProjectField(db.Model):  # type: ignore[name-defined,misc]
     value: Mapped[str] = mapped_column(String(40), primary_key=True)
     project_id: Mapped[OfProject]
     number: Mapped[float | None] = mapped_column(Float(53))
+
+
+class FieldCount(db.Model):  # type: ignore[name-defined,misc]
+    """How many live projects of a category have a choice or a truth, counted by triggers on `projects`."""
+
+    __tablename__ = "field_counts"
+    __table_args__ = (CheckConstraint("live_projects >= 0", name="live_projects"),)
+
+    field: Mapped[str] = mapped_column(String(32), primary_key=True)
+    value: Mapped[str] = mapped_column(String(40), primary_key=True)
+    category_id: Mapped[int] = mapped_column(
+        BigId, ForeignKey("categories.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    live_projects: Mapped[int] = mapped_column(BigId)

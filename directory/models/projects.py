@@ -107,8 +107,8 @@ class Project(db.Model):  # type: ignore[name-defined,misc]
     everybody reads, is the place of its last case as a submission. `domain` is the registrable domain of the
     website, `text_key` a digest of the description (services/text/keys.py). `links`, `repository` and `dead_since` are
     what answers say of what was seen of its links (`LinkCheck`).
-    Triggers keep `project_tags`, `project_fields`, `picture_uses`, `standings` and the categories'
-    counters.
+    Triggers keep `project_tags`, `project_fields`, `picture_uses`, `standings` and the counters of categories, tags and
+    own fields.
     """
 
     __tablename__ = "projects"

@@ -78,15 +78,29 @@ def tables() -> None:
         "ix_project_fields_field_number_project_id", "project_fields", ["field", "number", "project_id"],
         postgresql_where=sa.text("number IS NOT NULL"), sqlite_where=sa.text("number IS NOT NULL"),
     )  # fmt: skip
+    op.create_table(
+        "field_counts",
+        sa.Column("field", sa.String(32), nullable=False),
+        sa.Column("value", sa.String(40), nullable=False),
+        sa.Column("category_id", BIG_ID, nullable=False),
+        sa.Column("live_projects", sa.BigInteger(), nullable=False),
+        sa.CheckConstraint("live_projects >= 0", name=op.f("ck_field_counts_live_projects")),
+        sa.ForeignKeyConstraint(
+            ["category_id"], ["categories.id"], name="fk_field_counts_category_id_categories", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("field", "value", "category_id", name="pk_field_counts"),
+    )
+    op.create_index("ix_field_counts_category_id", "field_counts", ["category_id"])
 
 
 def downgrade() -> None:
     """Go back: the values and the definitions are lost."""
     on_projects = " ON projects" if op.get_bind().dialect.name == "postgresql" else ""
-    for name in ("projects_fields_in", "projects_fields_over", "projects_removal_changed"):
+    for name in ("projects_fields_in", "projects_fields_over", "projects_fields_out", "projects_removal_changed"):
         op.execute(f"DROP TRIGGER {name}{on_projects}")  # the last one names the column
     if op.get_bind().dialect.name == "postgresql":
-        op.execute("DROP FUNCTION projects_fields_indexed()")
+        op.execute("DROP FUNCTION projects_fields_indexed(), projects_fields_out()")
+    op.drop_table("field_counts")
     op.drop_table("project_fields")
     op.drop_table("field_definitions")
     drop_project_column("fields")

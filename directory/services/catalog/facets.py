@@ -22,6 +22,7 @@ from directory.extensions import db
 from directory.models import Project, Status
 from directory.services.catalog import (
     category_slugs,
+    own_counts,
     own_fields,
     own_filters,
     queries,
@@ -100,10 +101,10 @@ def _made(
 ) -> Facets:
     """The facets of a list in a directory with `live` live projects, those of own fields as they are counted."""
     found_by = found_by or ways.matched(filters)
-    kinds = (TAG, FIELD) if fields else (TAG,)
+    known = own_counts.by_value(filters, fields) if own_counts.are_known(filters) else None
     if filters == LIVE:
-        counted = _counted(filters, found_by, (FIELD,), live, fields)
-        return _of_all(categories)._replace(fields=counted.fields, capped=counted.capped)
+        return _of_all(categories)._replace(fields=known or {})
+    kinds = (TAG, FIELD) if known is None and fields else (TAG,)
     if filters.category is None:
         narrowed = _counted(filters, found_by, (*kinds, CATEGORY), live, fields)
         return narrowed._replace(categories=_sorted(narrowed.categories, categories))
@@ -114,7 +115,8 @@ def _made(
     is_present = any(each.slug == filters.category for each in categories)
     slug = filters.category if is_present else category_slugs.present(filters.category)
     others = [each for each in categories if each.slug != slug]
-    return narrowed._replace(categories=_sorted(all_, others), capped=narrowed.capped or capped)
+    of_fields = narrowed.fields if known is None else known
+    return narrowed._replace(categories=_sorted(all_, others), fields=of_fields, capped=narrowed.capped or capped)
 
 
 def _of_all(categories: list[Listed]) -> Facets:

@@ -4,7 +4,7 @@ from sqlalchemy import select, text, update
 
 from directory.extensions import db, modify
 from directory.models import FieldDefinition, FieldState, Project, ProjectField
-from directory.services.catalog import search_index
+from directory.services.catalog import counters, search_index
 
 _REMOVE = {
     "postgresql": text("UPDATE projects SET fields = nullif(fields - CAST(:name AS text), '{}') WHERE id = :project"),
@@ -33,6 +33,7 @@ def remove_values(name: str, most: int) -> int:
     found = list(db.session.scalars(locked))
     rows = [{"project": project_id, "name": name} for project_id in found]
     if rows:
+        counters.lock(found)
         db.session.connection().execute(_REMOVE[db.engine.dialect.name], rows)
         db.session.expire_all()
         _index(found)

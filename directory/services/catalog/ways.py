@@ -37,6 +37,7 @@ from directory.models import Status, now
 from directory.services.catalog import (
     best_match,
     orders,
+    own_counts,
     own_fields,
     own_filters,
     periods,
@@ -216,7 +217,9 @@ def number(filters: Filters, found_by: Matched) -> int:
 
 
 def _number(filters: Filters, narrowing: dict[str, Any], given: dict[str, Any], matches: str) -> int:
-    """The number of projects that match; of live ones with values of own fields, which no counters have, as stored."""
+    """The number of projects that match; of live ones with several values of own fields, as stored."""
+    if (number := own_counts.number(filters)) is not None:
+        return number
     if filters.own is None or not _is_stored(filters) or in_transaction():
         return _total(narrowing, given, matches)
     state = stored_counts.present(own_fields.present().stamp)

@@ -42,6 +42,7 @@ from directory.errors import Conflict
 from directory.extensions import db, modify
 from directory.models import (
     DAY_COUNTS,
+    FieldCount,
     PasskeyChallenge,
     PictureUse,
     Project,
@@ -92,7 +93,7 @@ class Comparison:
 
 def tables() -> list[Table]:
     """The tables that are copied row by row, each after those that it refers to."""
-    derived = (PictureUse, ProjectField, ProjectTag, VoteRanking, TagCount, UserCount, UserSubmissions)
+    derived = (PictureUse, FieldCount, ProjectField, ProjectTag, VoteRanking, TagCount, UserCount, UserSubmissions)
     models = (Session, PasskeyChallenge, ReviewClaim, *derived)
     others = {DAY_COUNTS, *(model.__table__ for model in models)}
     return [table for table in db.metadata.sorted_tables if table not in others]

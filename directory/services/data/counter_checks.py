@@ -1,4 +1,4 @@
-"""Compare the counters of categories, users, tags and days, and the changes that wait, with the rows, and repair them.
+"""Compare counters (categories, users, tags, own fields, days), and the changes that wait, with the rows; repair them.
 
 Each `Check` looks without locks, and confirms under them, as `recount` does with the projects.
 """
@@ -16,7 +16,9 @@ from directory.models import (
     DAY_COUNTS,
     AuditEntry,
     Category,
+    FieldCount,
     Project,
+    ProjectField,
     Review,
     Status,
     TagCount,
@@ -134,6 +136,28 @@ def _repair_tags(_faults: list[Fault]) -> None:
     _rebuild(TagCount, ["tag", "live_projects"], _counted_tags())
 
 
+def _compared_fields() -> Iterator[Fault]:
+    """A counter that is missing is one of zero."""
+    key = [FieldCount.field, FieldCount.value, FieldCount.category_id]
+    stored = {row[:3]: row[3] for row in db.session.execute(select(*key, FieldCount.live_projects))}
+    counted = {row[:3]: row[3] for row in db.session.execute(_COUNTED_FIELDS)}
+    for field, value, category_id in sorted({*stored, *counted}):
+        was, right = (numbers.get((field, value, category_id), 0) for numbers in (stored, counted))
+        yield Fault("chosen", None, was, right, f"{field} {value} in category {category_id}")
+
+
+_COUNTED_FIELDS: AnySelect = (
+    select(ProjectField.field, ProjectField.value, Project.category_id, func.count())
+    .join(Project, Project.id == ProjectField.project_id)
+    .where(Project.status == Status.LIVE, ProjectField.value != "")
+    .group_by(ProjectField.field, ProjectField.value, Project.category_id)
+)
+
+
+def _repair_fields(_faults: list[Fault]) -> None:
+    _rebuild(FieldCount, ["field", "value", "category_id", "live_projects"], _COUNTED_FIELDS)
+
+
 def _wrong_days() -> AnySelect:
     """The kinds and days whose number is wrong, with what is counted and what is right, in one snapshot.
 
@@ -209,9 +233,10 @@ def _repair_changes(faults: list[Fault]) -> None:
 CATEGORIES = Check(_compared_categories, _lock_categories, _repair_categories)
 USERS = Check(_compared_users, partial(_lock_tables, UserCount, UserSubmissions), _repair_users)
 TAGS = Check(_compared_tags, partial(_lock_tables, TagCount), _repair_tags)
+FIELDS = Check(_compared_fields, partial(_lock_tables, FieldCount, ProjectField), _repair_fields)
 REVISIONS = Check(_compared_changes, _lock_changes, _repair_changes)
 DAYS = Check(_compared_days, _lock_days, _repair_days)
-CHECKS = (CATEGORIES, USERS, TAGS, DAYS, REVISIONS)
+CHECKS = (CATEGORIES, USERS, TAGS, FIELDS, DAYS, REVISIONS)
 
 
 def look_beside() -> list[Fault]:

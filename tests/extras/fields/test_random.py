@@ -63,7 +63,9 @@ def _counted(made: list[Made], filters: Filters, asked: dict[str, str], most: in
     found: dict[str, list[tuple[str, int]]] = {}
     for name, order in CHOICES.items():
         others = {other: text for other, text in asked.items() if other != name}
-        counts = Counter(value for one in _narrowed(made, filters, others)[:most] for value in _of(one, name))
+        are_all = not others and {*filters.given()} <= {"status", "category"}  # which counters have
+        narrowed = _narrowed(made, filters, others)
+        counts = Counter(value for one in (narrowed if are_all else narrowed[:most]) for value in _of(one, name))
         chosen = asked.get(name, "").split(",")
         known = sorted((value for value in order if counts[value]), key=lambda value: -counts[value])
         kept = sorted(known, key=lambda value: value not in chosen)[: own_filters.MOST]
@@ -109,4 +111,4 @@ def test_lists_and_facets_are_what_a_look_at_each_project_gives(
             counted = facets.of(narrowed, categories.listed())
             right = _counted(made, filters, asked, most)
             assert {name: [*of.items()] for name, of in counted.fields.items()} == right, (number, narrowed)
-            assert counted.capped or len(every) <= most
+            assert counted.capped or len(every) <= most or narrowed == facets.LIVE

@@ -1,24 +1,60 @@
--- The index of the values of own fields. Without such values no trigger runs.
+-- The index of the values of own fields, and how many live projects of a category have each value that can be chosen.
+-- Without such values no trigger runs.
+--
+-- These counters are changed under the lock of their category, which a transaction has before it locks tags: triggers of
+-- one event run in the order of their names, and projects_tags_counted_… comes later (tag_counts.sql).
 
 CREATE OR REPLACE FUNCTION projects_fields_indexed() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    was_live constant boolean := TG_OP = 'UPDATE' AND OLD.status = 'live';
+    is_changed constant boolean := TG_OP = 'INSERT' OR NEW.fields IS DISTINCT FROM OLD.fields;
 BEGIN
-    IF TG_OP = 'UPDATE' AND OLD.fields IS NOT NULL THEN
+    IF was_live OR NEW.status = 'live' THEN
+        PERFORM 1 FROM categories WHERE id IN (OLD.category_id, NEW.category_id) ORDER BY id FOR NO KEY UPDATE;
+    END IF;
+    IF was_live THEN
+        UPDATE field_counts c SET live_projects = live_projects - 1 FROM project_fields f
+            WHERE f.project_id = NEW.id AND f.value <> ''
+                AND c.field = f.field AND c.value = f.value AND c.category_id = OLD.category_id;
+    END IF;
+    IF is_changed AND TG_OP = 'UPDATE' THEN
         DELETE FROM project_fields WHERE project_id = NEW.id;
     END IF;
-    INSERT INTO project_fields (field, value, project_id, number)
-        SELECT f.key, e.value, NEW.id, CASE d.kind
-            WHEN 'number' THEN CAST(f.value #>> '{}' AS double precision)
-            WHEN 'date' THEN CAST(f.value #>> '{}' AS date) - DATE '1970-01-01'
-        END
-        FROM jsonb_each(NEW.fields) AS f JOIN field_definitions d ON d.name = f.key
-        CROSS JOIN LATERAL (
-            SELECT CASE WHEN d.kind IN ('choice', 'truth') THEN f.value #>> '{}' ELSE '' END WHERE d.kind <> 'choices'
-            UNION ALL SELECT jsonb_array_elements_text(f.value) WHERE d.kind = 'choices'
-        ) AS e (value);
+    IF is_changed THEN
+        INSERT INTO project_fields (field, value, project_id, number)
+            SELECT f.key, e.value, NEW.id, CASE d.kind
+                WHEN 'number' THEN CAST(f.value #>> '{}' AS double precision)
+                WHEN 'date' THEN CAST(f.value #>> '{}' AS date) - DATE '1970-01-01'
+            END
+            FROM jsonb_each(NEW.fields) AS f JOIN field_definitions d ON d.name = f.key
+            CROSS JOIN LATERAL (
+                SELECT CASE WHEN d.kind IN ('choice', 'truth') THEN f.value #>> '{}' ELSE '' END WHERE d.kind <> 'choices'
+                UNION ALL SELECT jsonb_array_elements_text(f.value) WHERE d.kind = 'choices'
+            ) AS e (value);
+    END IF;
+    IF NEW.status = 'live' THEN
+        INSERT INTO field_counts AS c (field, value, category_id, live_projects)
+            SELECT field, value, NEW.category_id, 1 FROM project_fields WHERE project_id = NEW.id AND value <> ''
+            ON CONFLICT (field, value, category_id) DO UPDATE SET live_projects = c.live_projects + 1;
+    END IF;
     RETURN NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION projects_fields_out() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM 1 FROM categories WHERE id = OLD.category_id FOR NO KEY UPDATE;
+    UPDATE field_counts c SET live_projects = live_projects - 1 FROM project_fields f
+        WHERE f.project_id = OLD.id AND f.value <> ''
+            AND c.field = f.field AND c.value = f.value AND c.category_id = OLD.category_id;
+    RETURN OLD;
 END $$;
 
 CREATE OR REPLACE TRIGGER projects_fields_in AFTER INSERT ON projects
     FOR EACH ROW WHEN (NEW.fields IS NOT NULL) EXECUTE FUNCTION projects_fields_indexed();
-CREATE OR REPLACE TRIGGER projects_fields_over AFTER UPDATE OF fields ON projects
-    FOR EACH ROW WHEN (NEW.fields IS DISTINCT FROM OLD.fields) EXECUTE FUNCTION projects_fields_indexed();
+CREATE OR REPLACE TRIGGER projects_fields_over AFTER UPDATE OF fields, status, category_id ON projects FOR EACH ROW
+    WHEN (NEW.fields IS DISTINCT FROM OLD.fields
+        OR NEW.fields IS NOT NULL AND (NEW.status <> OLD.status OR NEW.category_id <> OLD.category_id))
+    EXECUTE FUNCTION projects_fields_indexed();
+-- Before it, for the values go with the project.
+CREATE OR REPLACE TRIGGER projects_fields_out BEFORE DELETE ON projects
+    FOR EACH ROW WHEN (OLD.fields IS NOT NULL AND OLD.status = 'live') EXECUTE FUNCTION projects_fields_out();

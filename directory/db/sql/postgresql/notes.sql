@@ -67,7 +67,7 @@ ALTER TABLE tag_counts ENABLE ALWAYS TRIGGER tag_counts_noted;
 ALTER TABLE standings ENABLE ALWAYS TRIGGER standings_noted;
 ALTER TABLE standings ENABLE ALWAYS TRIGGER standings_votes_noted;
 
--- Whether values of own fields are public follows from the definitions, whose table 0069 makes.
+-- Whether values of own fields are public follows from the definitions, whose table 0069 makes, with that of counters.
 DO $do$
 BEGIN
     IF to_regclass('field_definitions') IS NOT NULL THEN
@@ -75,5 +75,8 @@ BEGIN
             AFTER INSERT OR DELETE OR TRUNCATE OR UPDATE ON field_definitions
             FOR EACH STATEMENT EXECUTE FUNCTION note_anything();
         ALTER TABLE field_definitions ENABLE ALWAYS TRIGGER field_definitions_noted;
+        CREATE OR REPLACE TRIGGER field_counts_noted AFTER INSERT OR DELETE OR TRUNCATE OR UPDATE ON field_counts
+            FOR EACH STATEMENT EXECUTE FUNCTION note_anything();
+        ALTER TABLE field_counts ENABLE ALWAYS TRIGGER field_counts_noted;
     END IF;
 END $do$;
