@@ -102,13 +102,17 @@ class ProjectField(db.Model):  # type: ignore[name-defined,misc]
 
 
 class FieldCount(db.Model):  # type: ignore[name-defined,misc]
-    """How many live projects of a category have a choice or a truth, counted by triggers on `projects`."""
+    """How many live projects of a category have a value, as `ProjectField` has it, counted by triggers on `projects`.
+
+    Texts and addresses are not counted. `number` is 0 where there is none. No counter stays at zero.
+    """
 
     __tablename__ = "field_counts"
     __table_args__ = (CheckConstraint("live_projects >= 0", name="live_projects"),)
 
     field: Mapped[str] = mapped_column(String(32), primary_key=True)
     value: Mapped[str] = mapped_column(String(40), primary_key=True)
+    number: Mapped[float] = mapped_column(Float(53), primary_key=True)
     category_id: Mapped[int] = mapped_column(
         BigId, ForeignKey("categories.id", ondelete="CASCADE"), primary_key=True, index=True
     )

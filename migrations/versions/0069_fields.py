@@ -82,13 +82,14 @@ def tables() -> None:
         "field_counts",
         sa.Column("field", sa.String(32), nullable=False),
         sa.Column("value", sa.String(40), nullable=False),
+        sa.Column("number", sa.Float(53), nullable=False),
         sa.Column("category_id", BIG_ID, nullable=False),
         sa.Column("live_projects", sa.BigInteger(), nullable=False),
         sa.CheckConstraint("live_projects >= 0", name=op.f("ck_field_counts_live_projects")),
         sa.ForeignKeyConstraint(
             ["category_id"], ["categories.id"], name="fk_field_counts_category_id_categories", ondelete="CASCADE"
         ),
-        sa.PrimaryKeyConstraint("field", "value", "category_id", name="pk_field_counts"),
+        sa.PrimaryKeyConstraint("field", "value", "number", "category_id", name="pk_field_counts"),
     )
     op.create_index("ix_field_counts_category_id", "field_counts", ["category_id"])
 
@@ -99,7 +100,7 @@ def downgrade() -> None:
     for name in ("projects_fields_in", "projects_fields_over", "projects_fields_out", "projects_removal_changed"):
         op.execute(f"DROP TRIGGER {name}{on_projects}")  # the last one names the column
     if op.get_bind().dialect.name == "postgresql":
-        op.execute("DROP FUNCTION projects_fields_indexed(), projects_fields_out()")
+        op.execute("DROP FUNCTION projects_fields_indexed(), projects_fields_out(), uncount_fields(bigint, bigint)")
     op.drop_table("field_counts")
     op.drop_table("project_fields")
     op.drop_table("field_definitions")

@@ -101,7 +101,8 @@ def _made(
 ) -> Facets:
     """The facets of a list in a directory with `live` live projects, those of own fields as they are counted."""
     found_by = found_by or ways.matched(filters)
-    known = own_counts.by_value(filters, fields) if own_counts.are_known(filters) else None
+    chosen = {name: field for name, field in fields.items() if field.kind in own_filters.COUNTED}
+    known = own_counts.by_value(filters, chosen) if own_counts.are_known(filters) else None
     if filters == LIVE:
         return _of_all(categories)._replace(fields=known or {})
     kinds = (TAG, FIELD) if known is None and fields else (TAG,)

@@ -1,4 +1,4 @@
-"""How many live projects have a choice or a truth of an own field, as triggers count them by category."""
+"""How many live projects have a value of an own field, as triggers count them by category."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -35,13 +35,17 @@ def by_value(filters: Filters, fields: Mapping[str, OwnField]) -> dict[str, dict
 
 
 def number(filters: Filters) -> int | None:
-    """The number of live projects with one value, of all categories or of one; None for other lists."""
+    """The number of live projects with one value or a number in a range, of all categories or of one.
+
+    None for other lists. Projects with any of several values may have two of them.
+    """
     one = filters.own[0] if filters.own is not None and len(filters.own) == 1 else None
-    if one is None or len(one.values) != 1 or filters.status != Status.LIVE:
+    if one is None or len(one.values) > 1 or filters.status != Status.LIVE:
         return None
     if not {*filters.given()} <= {*BY_CATEGORY, "own"}:
         return None
-    given: dict[str, Any] = {"field": one.field, "value": one.values[0]}
+    given: dict[str, Any] = {"field": one.field}
+    given |= {"value": one.values[0]} if one.between is None else dict(zip(("first", "last"), one.between, strict=True))
     given |= {} if filters.category is None else {"category": filters.category}
     given |= {} if one.categories is None else {"within": [*one.categories]}
     [[number]] = _number(tuple(given), db.engine.dialect.name).all(given)
@@ -50,15 +54,18 @@ def number(filters: Filters) -> int | None:
 
 @cache
 def _statement(names: tuple[str, ...], dialect: str) -> Prepared:
-    counted = select(C.field, C.value, C.category_id, C.live_projects).where(C.live_projects > 0)
+    counted = select(C.field, C.value, C.category_id, C.live_projects)
     counted = counted.where(among(C.field, dialect, "fields", Text))
     return Prepared(counted.where(C.category_id == id_asked_for()) if "category" in names else counted)
 
 
 @cache
 def _number(names: tuple[str, ...], dialect: str) -> Prepared:
-    counted = select(func.coalesce(func.sum(C.live_projects), 0))
-    counted = counted.where(C.field == bindparam("field", type_=Text), C.value == bindparam("value", type_=Text))
-    if "category" in names:
-        counted = counted.where(C.category_id == id_asked_for())
-    return Prepared(counted.where(among(C.category_id, dialect, "within")) if "within" in names else counted)
+    counted = select(func.coalesce(func.sum(C.live_projects), 0)).where(C.field == bindparam("field", type_=Text))
+    conditions = {
+        "value": C.value == bindparam("value", type_=Text),
+        "first": (C.value == "") & C.number.between(bindparam("first"), bindparam("last")),
+        "category": C.category_id == id_asked_for(),
+        "within": among(C.category_id, dialect, "within"),
+    }
+    return Prepared(counted.where(*(condition for name, condition in conditions.items() if name in names)))

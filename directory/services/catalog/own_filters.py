@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Float, Text, bindparam, literal_column, se
 
 from directory.db.statements import among
 from directory.models import ProjectField
+from directory.services.catalog.columns import unindexed
 from directory.services.catalog.fields import Kind
 from directory.services.catalog.own_fields import Definitions, OwnField
 
@@ -88,12 +89,15 @@ def condition(name: str, project_id: Any, category_id: Any, dialect: str) -> Col
         found: ColumnElement[bool] = among(category_id, dialect, name)
         return found
     what, is_of_each, _ = what.partition(_OF_EACH)
-    ids = select(F.project_id).where(F.field == bindparam(f"{_CONDITION}field_{number}"))
+    field: Any = bindparam(f"{_CONDITION}field_{number}")
     if what == "values":
-        ids = ids.where(among(F.value, dialect, f"{_CONDITION}values_{number}", Text))
+        is_met = (F.field == field) & among(F.value, dialect, f"{_CONDITION}values_{number}", Text)
     else:
         first, last = (bindparam(f"{_CONDITION}{end}_{number}", type_=Float(53)) for end in ("first", "last"))
-        ids = ids.where(F.number.between(first, last))
+        # For each project SQLite would read the whole range of the index of numbers.
+        name, value = (unindexed(column, dialect) if is_of_each else column for column in (F.field, F.number))
+        is_met = (name == field) & value.between(first, last)
+    ids = select(F.project_id).where(is_met)
     if is_of_each:
         one = ids.where(F.project_id == project_id).limit(literal_column("1")).correlate(project_id.table)
         return one.scalar_subquery().is_not(None)  # EXISTS may become a join

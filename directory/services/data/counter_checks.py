@@ -138,24 +138,25 @@ def _repair_tags(_faults: list[Fault]) -> None:
 
 def _compared_fields() -> Iterator[Fault]:
     """A counter that is missing is one of zero."""
-    key = [FieldCount.field, FieldCount.value, FieldCount.category_id]
-    stored = {row[:3]: row[3] for row in db.session.execute(select(*key, FieldCount.live_projects))}
-    counted = {row[:3]: row[3] for row in db.session.execute(_COUNTED_FIELDS)}
-    for field, value, category_id in sorted({*stored, *counted}):
-        was, right = (numbers.get((field, value, category_id), 0) for numbers in (stored, counted))
-        yield Fault("chosen", None, was, right, f"{field} {value} in category {category_id}")
+    stored = {row[:-1]: row[-1] for row in db.session.execute(select(*FieldCount.__table__.c))}
+    counted = {row[:-1]: row[-1] for row in db.session.execute(_COUNTED_FIELDS)}
+    for key in sorted({*stored, *counted}):
+        field, value, number, category_id = key
+        said = f"{field} {value or f'{number:g}'} in category {category_id}"
+        yield Fault("chosen", None, stored.get(key, 0), counted.get(key, 0), said)
 
 
+_VALUES = ProjectField.field, ProjectField.value, func.coalesce(ProjectField.number, 0), Project.category_id
 _COUNTED_FIELDS: AnySelect = (
-    select(ProjectField.field, ProjectField.value, Project.category_id, func.count())
+    select(*_VALUES, func.count())
     .join(Project, Project.id == ProjectField.project_id)
-    .where(Project.status == Status.LIVE, ProjectField.value != "")
-    .group_by(ProjectField.field, ProjectField.value, Project.category_id)
+    .where(Project.status == Status.LIVE, or_(ProjectField.value != "", ProjectField.number.is_not(None)))
+    .group_by(*_VALUES)
 )
 
 
 def _repair_fields(_faults: list[Fault]) -> None:
-    _rebuild(FieldCount, ["field", "value", "category_id", "live_projects"], _COUNTED_FIELDS)
+    _rebuild(FieldCount, [column.name for column in FieldCount.__table__.c], _COUNTED_FIELDS)
 
 
 def _wrong_days() -> AnySelect:

@@ -1,8 +1,18 @@
--- The index of the values of own fields, and how many live projects of a category have each value that can be chosen.
--- Without such values no trigger runs.
+-- The index of the values of own fields, and how many live projects of a category have each of them, but for texts and
+-- addresses. Without such values no trigger runs.
 --
 -- These counters are changed under the lock of their category, which a transaction has before it locks tags: triggers of
 -- one event run in the order of their names, and projects_tags_counted_… comes later (tag_counts.sql).
+
+CREATE OR REPLACE FUNCTION uncount_fields(project bigint, category bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM field_counts c USING project_fields f
+        WHERE f.project_id = project AND c.field = f.field AND c.value = f.value AND c.number = coalesce(f.number, 0)
+            AND c.category_id = category AND c.live_projects = 1;
+    UPDATE field_counts c SET live_projects = live_projects - 1 FROM project_fields f
+        WHERE f.project_id = project AND c.field = f.field AND c.value = f.value AND c.number = coalesce(f.number, 0)
+            AND c.category_id = category;
+END $$;
 
 CREATE OR REPLACE FUNCTION projects_fields_indexed() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -13,9 +23,7 @@ BEGIN
         PERFORM 1 FROM categories WHERE id IN (OLD.category_id, NEW.category_id) ORDER BY id FOR NO KEY UPDATE;
     END IF;
     IF was_live THEN
-        UPDATE field_counts c SET live_projects = live_projects - 1 FROM project_fields f
-            WHERE f.project_id = NEW.id AND f.value <> ''
-                AND c.field = f.field AND c.value = f.value AND c.category_id = OLD.category_id;
+        PERFORM uncount_fields(NEW.id, OLD.category_id);
     END IF;
     IF is_changed AND TG_OP = 'UPDATE' THEN
         DELETE FROM project_fields WHERE project_id = NEW.id;
@@ -33,9 +41,10 @@ BEGIN
             ) AS e (value);
     END IF;
     IF NEW.status = 'live' THEN
-        INSERT INTO field_counts AS c (field, value, category_id, live_projects)
-            SELECT field, value, NEW.category_id, 1 FROM project_fields WHERE project_id = NEW.id AND value <> ''
-            ON CONFLICT (field, value, category_id) DO UPDATE SET live_projects = c.live_projects + 1;
+        INSERT INTO field_counts AS c (field, value, number, category_id, live_projects)
+            SELECT field, value, coalesce(number, 0), NEW.category_id, 1 FROM project_fields
+            WHERE project_id = NEW.id AND (value <> '' OR number IS NOT NULL)
+            ON CONFLICT (field, value, number, category_id) DO UPDATE SET live_projects = c.live_projects + 1;
     END IF;
     RETURN NULL;
 END $$;
@@ -43,9 +52,7 @@ END $$;
 CREATE OR REPLACE FUNCTION projects_fields_out() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM 1 FROM categories WHERE id = OLD.category_id FOR NO KEY UPDATE;
-    UPDATE field_counts c SET live_projects = live_projects - 1 FROM project_fields f
-        WHERE f.project_id = OLD.id AND f.value <> ''
-            AND c.field = f.field AND c.value = f.value AND c.category_id = OLD.category_id;
+    PERFORM uncount_fields(OLD.id, OLD.category_id);
     RETURN OLD;
 END $$;
 
