@@ -67,8 +67,9 @@ def fill(url: str) -> None:
     engine = create_engine(url)
     with engine.begin() as connection:
         ids = connection.scalars(text("SELECT id FROM projects ORDER BY id")).all()
-        given = "CAST(:fields AS jsonb)" if engine.dialect.name == "postgresql" else ":fields"
-        for rows in _rows(ids):
+    given = "CAST(:fields AS jsonb)" if engine.dialect.name == "postgresql" else ":fields"
+    for rows in _rows(ids):  # each change of a counter in one transaction of PostgreSQL reads those before
+        with engine.begin() as connection:
             connection.execute(text(f"UPDATE projects SET fields = {given} WHERE id = :id"), rows)
     engine.dispose()
     on_postgresql(url, "VACUUM (FULL, ANALYZE) projects", "VACUUM ANALYZE project_fields", "CHECKPOINT")

@@ -84,7 +84,7 @@ def tables() -> None:
         sa.Column("value", sa.String(40), nullable=False),
         sa.Column("number", sa.Float(53), nullable=False),
         sa.Column("category_id", BIG_ID, nullable=False),
-        sa.Column("live_projects", sa.BigInteger(), nullable=False),
+        sa.Column("live_projects", BIG_ID, nullable=False),
         sa.CheckConstraint("live_projects >= 0", name=op.f("ck_field_counts_live_projects")),
         sa.ForeignKeyConstraint(
             ["category_id"], ["categories.id"], name="fk_field_counts_category_id_categories", ondelete="CASCADE"
@@ -100,7 +100,8 @@ def downgrade() -> None:
     for name in ("projects_fields_in", "projects_fields_over", "projects_fields_out", "projects_removal_changed"):
         op.execute(f"DROP TRIGGER {name}{on_projects}")  # the last one names the column
     if op.get_bind().dialect.name == "postgresql":
-        op.execute("DROP FUNCTION projects_fields_indexed(), projects_fields_out(), uncount_fields(bigint, bigint)")
+        functions = "projects_fields_in(), projects_fields_over(), projects_fields_out(), index_fields(bigint, jsonb)"
+        op.execute(f"DROP FUNCTION {functions}, uncount_fields(bigint, bigint)")
     op.drop_table("field_counts")
     op.drop_table("project_fields")
     op.drop_table("field_definitions")

@@ -53,6 +53,7 @@ RULES = {
     "audit_entries": "grows, unless AUDIT_RETENTION is set", "audit_retention": "empty but within a transaction",
     "categories": "administrators make them", "category_slugs": "administrators make them",
     "field_definitions": "administrators make them", "project_fields": WITH_PROJECTS,
+    "field_counts": "at most a row for each value of a live project",
     "saved_replies": "administrators write up to a hundred",
     "tag_counts": "one row for each tag",
     "user_counts": "one row for each state", "day_counts": "some rows for each day and kind of event",

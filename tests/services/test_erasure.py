@@ -62,6 +62,8 @@ NOT_FILLED |= {
     "projects.picked_words",
     "project_fields.field",
     "project_fields.value",
+    "field_counts.field",
+    "field_counts.value",
 }
 # Nothing looks at links here. What was seen goes with the project, and hosts after some minutes.
 NOT_FILLED |= {"projects.links", "projects.repository", "link_checks.looks", "link_checks.lease_token"}
