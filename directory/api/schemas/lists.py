@@ -145,7 +145,10 @@ class FacetsOutput(Strict):
     tags = fields.List(fields.Nested(FacetOfTag), required=True, metadata={"maxItems": FACETS})
     capped = fields.Boolean(
         required=True,
-        metadata={"description": f"Whether more than {MOST:,} projects match; then the newest {MOST:,} are counted."},
+        metadata={
+            "description": f"Whether more than {MOST:,} projects match; then the newest {MOST:,} are counted. "
+            "Of a search the numbers may be estimated from some of these."
+        },
     )
     fields = fields.Dict(  # type: ignore[assignment]
         keys=fields.String(), values=fields.List(fields.Nested(FacetOfValue), metadata={"maxItems": VALUES}),

@@ -15,6 +15,7 @@ from directory.extensions import db
 from directory.services.catalog import catalog, categories, facets, own_filters, search, search_counts, ways
 from directory.services.catalog.filters import Filters
 from tests.extras.fields.test_fields import FIELDS, define
+from tests.services.test_facets import counted
 from tests.support.factories import World
 from tests.support.search_reference import Made, expected, made_up, written
 
@@ -65,7 +66,11 @@ def _counted(made: list[Made], filters: Filters, asked: dict[str, str], most: in
         others = {other: text for other, text in asked.items() if other != name}
         are_all = not others and {*filters.given()} <= {"status", "category"}  # which counters have
         narrowed = _narrowed(made, filters, others)
-        counts = Counter(value for one in (narrowed if are_all else narrowed[:most]) for value in _of(one, name))
+        own, _ = read({f"field.{other}": text for other, text in others.items()})
+        ids = [one.id for one in narrowed]
+        by_id = dict(zip(ids, narrowed, strict=True))
+        of = ids if are_all else counted(ids, replace(filters, own=own or None), most)
+        counts = Counter(value for each in of for value in _of(by_id[each], name))
         chosen = asked.get(name, "").split(",")
         known = sorted((value for value in order if counts[value]), key=lambda value: -counts[value])
         kept = sorted(known, key=lambda value: value not in chosen)[: own_filters.MOST]
