@@ -322,9 +322,12 @@ def test_the_deliverer_tidies_without_any_endpoint(app: Flask, world: World, dat
     )
     environment = {**os.environ, **ENVIRONMENT, "DATABASE_URL": database.url}
     with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment, stderr=subprocess.DEVNULL) as work:
-        until(lambda: count(app, Token) == 0)
-        work.send_signal(signal.SIGTERM)
-        assert work.wait(WITHIN) == 0
+        try:
+            until(lambda: count(app, Token) == 0)
+            work.send_signal(signal.SIGTERM)
+            assert work.wait(WITHIN) == 0
+        finally:
+            work.kill()  # else a failure would wait for it forever
 
 
 @pytest.mark.faults
