@@ -36,7 +36,7 @@ FIRST_SIGNUP, LAST_SIGNUP = 300.0, 4.0
 FIRST_SUBMISSION, LAST_DECIDED_SUBMISSION, LAST_SUBMISSION = 280.0, 3.0, 0.05
 LONGEST_WAIT = 2.5
 OFTENER = 2.2  # the larger, the more of the projects came lately
-EXPONENT = 0.54  # of Zipf's law
+EXPONENT, FLATTER = 0.7, 0.54  # of Zipf's law, and of so few projects
 LUCK = (0.9, 1.45)  # by which the exponent of a project differs
 KNOWN_AFTER = timedelta(days=4)  # a project has half of the votes that it would have after a long time
 JUST_NOW = (timedelta(hours=1), timedelta(hours=9))  # since the latest projects are live: two of the last day
@@ -199,7 +199,7 @@ def _submission(
 def _vote(live: list[Submission], members: list[Person], rng: random.Random, at: datetime) -> None:
     """Votes by Zipf's law and by luck: the first has nearly everybody's, new ones few, and what is picked is liked."""
     ranked = sorted(live, key=lambda submission: rng.random() * (0.4 if "pick" in submission.fields else 1))
-    for submission, weight in zip(ranked, weights(len(live)), strict=True):
+    for submission, weight in zip(ranked, weights(len(live), FLATTER), strict=True):
         age = at - (submission.decided_at or at)
         share = weight ** rng.uniform(*LUCK) * (age / (age + KNOWN_AFTER))
         for voter in rng.sample(members, rng.randint(2, 7) + round((len(members) - 7) * share)):
@@ -207,6 +207,6 @@ def _vote(live: list[Submission], members: list[Person], rng: random.Random, at:
             submission.votes.append((voter, since + (at - since) * rng.random() ** 2))
 
 
-def weights(size: int) -> Iterator[float]:
+def weights(size: int, exponent: float = EXPONENT) -> Iterator[float]:
     """The weight of each rank by Zipf's law, the first one's being 1."""
-    return (rank**-EXPONENT for rank in range(1, size + 1))
+    return (rank**-exponent for rank in range(1, size + 1))

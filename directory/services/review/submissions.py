@@ -42,7 +42,7 @@ def submit(values: dict[str, Any], *, by: Caller, notify: list[Endpoint], judge:
     require_active(by)
     at = now()
     row = {
-        **fields.columns({**fields.filled(values), "category": values["category"]}),
+        **fields.columns({**fields.filled(values), **values}),
         "owner_id": by.id,
         "status": Status.PENDING,
         "upvotes": 0,
@@ -57,7 +57,7 @@ def submit(values: dict[str, Any], *, by: Caller, notify: list[Endpoint], judge:
         fk_projects_category_id_categories=lambda: Invalid.field("category", fields.NO_CATEGORY),
     ):
         project_id = add(Project, row)
-    project = SimpleNamespace(**row, id=project_id, pictures=[], published_at=None)
+    project = SimpleNamespace(**{"logo": None, **row}, id=project_id, pictures=[], published_at=None)
     search_index.index([project])
     audit.record_project(events.PROJECT_SUBMITTED, project, by=by, at=at, to_state=Status.PENDING)
     daily_bytes.note(values, daily_bytes.ROW)
