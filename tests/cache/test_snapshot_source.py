@@ -46,7 +46,7 @@ def test_every_column_of_a_project_is_recorded_by_a_trigger(app: Flask, database
     assert {*noted, "upvotes", "hot", "listed_at", "repository_key", "domain", "text_key"} == {
         column.name for column in Project.__table__.columns
     }
-    assert len(always) == 10
+    assert len(always) == 11
     assert {how for _, how in always} <= {"A", b"A"}
 
 

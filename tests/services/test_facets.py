@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from sqlalchemy import update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
+from directory.models import FieldDefinition
 from directory.services.catalog import categories, facets, search, search_counts, shapes, ways
 from directory.services.catalog.filters import Filters
 from tests.conftest import Statements
@@ -92,6 +94,20 @@ def counted(ids: list[int], filters: Filters, most: int) -> list[int]:
     found_by = ways.matched(filters)
     part = facets.PART if found_by is not None and found_by.matches == shapes.CAPPED else 1
     return ids[: most // part] * part
+
+
+def test_own_fields_of_a_tag_are_counted_from_the_rows_of_its_projects(app: Flask, world: World) -> None:
+    choices = [{"value": value, "label": value, "retired": False} for value in ("mit", "gpl")]
+    name = world.field("license")
+    values = {"kind": "choice", "choices": choices, "facet": True, "categories": None}
+    with app.app_context():
+        transaction(lambda: db.session.execute(update(FieldDefinition).values(values)))
+    for license_ in ("mit", "gpl", "gpl"):
+        world.project(tags=["a"], fields={name: license_})
+    world.project(tags=["b"], fields={name: "mit"})
+    with app.app_context():
+        for filters, right in (({"tag": "a"}, {"gpl": 2, "mit": 1}), ({}, {"mit": 2, "gpl": 2})):
+            assert facets.of(Filters(status="live", **filters), categories.listed()).fields == {name: right}
 
 
 def test_facets_follow_every_change_and_are_counted_again_only_then(

@@ -16,8 +16,7 @@ from sqlalchemy import Engine, event
 from sqlalchemy.orm import Session
 
 from directory.extensions import db
-from directory.models import Delivery
-from directory.services import bulk
+from directory.services.delivery import outbox
 from wsgi import app
 
 __all__ = ["app"]
@@ -31,17 +30,16 @@ def end() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-load_dicts = bulk.load_dicts
+add = outbox.add
 
 
-def load_and_note(model: Any, rows: Any) -> None:
-    """Load rows, and note that there is something in the outbox."""
-    load_dicts(model, rows)
-    if model is Delivery and rows:
-        db.session.info["enqueued"] = True
+def add_and_note(model: Any, row: Any) -> int:
+    """Add a row, and note that there is something in the outbox."""
+    db.session.info["enqueued"] = True
+    return add(model, row)
 
 
-bulk.load_dicts = load_and_note
+outbox.add = add_and_note
 
 
 @event.listens_for(Session, "after_commit")

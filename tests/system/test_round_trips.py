@@ -121,7 +121,7 @@ def test_each_operation_takes_so_many_round_trips(distant: Flask, world: World, 
         "list of an administrator": 1,
         "queue": 5,
         "me": 2,
-        "decision": 13,  # one writes the case, two the thread; the last is the caller's role, just before the commit
+        "decision": 11,  # one writes the case, two the thread; the last is the caller's role, just before the commit
     }
 
 

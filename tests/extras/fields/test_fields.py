@@ -306,6 +306,18 @@ def test_values_of_fields_that_went_in_between_are_left_out_and_refused() -> Non
     assert [error["pointer"] for error in found] == ["#/fields/gone", "#/fields/license"]
 
 
+def test_choices_that_went_in_between_are_not_shown() -> None:
+    kinds = {"license": Kind.CHOICE, "platforms": Kind.CHOICES}
+    made = {
+        name: own_fields.OwnField(name, kind, None, choices={"mit": False, "mac": True}) for name, kind in kinds.items()
+    }
+    defined = own_fields.Definitions(made)
+    values = {"license": "gpl", "platforms": ["linux"]}
+    assert own_fields.shown(values, defined, 1, to_all=True) == {}
+    values = {"license": "mit", "platforms": ["mac", "linux", "mit"]}
+    assert own_fields.shown(values, defined, 1, to_all=True) == {"license": "mit", "platforms": ["mit", "mac"]}
+
+
 def test_the_index_of_values_is_checked_and_repaired(app: Flask, world: World, admin: Api, ada: Api) -> None:
     define(admin, LICENSE, PLATFORMS, SCORE, *OTHERS)
     path = submit(ada, **VALUES)
