@@ -59,10 +59,9 @@ class Database(SQLAlchemy):
         return synonyms
 
     @property
-    def definitions(self) -> Callable[[], Any] | None:
-        """What reads the definitions of own fields (`directory.extras.Extra`); None where nothing does."""
-        definitions: Callable[[], Any] | None = current_app.extensions["definitions"]
-        return definitions
+    def definitions(self) -> Any:
+        """The `own_fields.Reader` of the definitions that an extra has (`directory.extras.Extra`), or None."""
+        return current_app.extensions["definitions"]
 
     @property
     def shows_links(self) -> bool:

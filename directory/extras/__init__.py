@@ -18,7 +18,7 @@ from directory.db.paging import AnySelect
 from directory.events import Event
 from directory.extensions import Condition
 from directory.language.messages import Message
-from directory.services.catalog.own_fields import Definitions
+from directory.services.catalog.own_fields import Definitions, Reader
 from directory.services.drafts import Judge
 from directory.services.identity import Caller
 
@@ -143,7 +143,9 @@ def add_to(app: Flask) -> None:
     app.extensions["workers"] = []
     app.extensions["on_event"] = [extra.on_event for extra in on.values() if extra.on_event is not None]
     app.extensions["judge"] = next((extra.on_submit for extra in on.values() if extra.on_submit), None)
-    app.extensions["definitions"] = next((extra.definitions for extra in on.values() if extra.definitions), None)
+    app.extensions["definitions"] = next(
+        (Reader(extra.definitions) for extra in on.values() if extra.definitions), None
+    )
     for point in ("conditions", "gauges", "own_lists"):
         app.extensions[point] = {key: value for extra in on.values() for key, value in getattr(extra, point).items()}
     templates = [FileSystemLoader(FOLDER / name / "templates") for name in on]

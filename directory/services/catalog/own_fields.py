@@ -9,11 +9,9 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from datetime import date
-from threading import Lock
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
-from sqlalchemy import Engine, select
+from sqlalchemy import select
 
 from directory.db.statements import Prepared
 from directory.errors import Invalid
@@ -89,30 +87,34 @@ class Definitions(dict[str, OwnField]):
 
 
 NONE = Definitions()
-_known: WeakKeyDictionary[Engine, Definitions] = WeakKeyDictionary()
-_lock = Lock()
 _STAMP = Prepared(select(FIELDS_STAMP))
-Reader = Callable[[], Definitions]
+
+
+class Reader:
+    """What reads the definitions of an application, and those that it read last."""
+
+    def __init__(self, read: Callable[[], Definitions]) -> None:
+        self.read, self.last = read, NONE
+
+    def __call__(self) -> Definitions:
+        """The definitions as the transaction sees them."""
+        return self.read()
 
 
 def of_stamp(stamp: int | None) -> Definitions:
     """The definitions, by the number of their state that a statement has just read: these, or the present ones."""
-    read: Reader | None = db.definitions
-    if stamp is None or read is None:
+    reader: Reader | None = db.definitions
+    if stamp is None or reader is None:
         return NONE
-    with _lock:
-        known = _known.get(db.engine)
-    if known is None or known.stamp != stamp:
-        known = read()
-        with _lock:
-            _known[db.engine] = known
+    known = reader.last
+    if known.stamp != stamp:
+        known = reader.last = reader.read()
     return known
 
 
 def latest() -> Definitions:
     """The definitions that this process read last, without a statement: for values that were just read."""
-    with _lock:
-        return _known.get(db.engine, NONE)
+    return NONE if db.definitions is None else db.definitions.last
 
 
 def present() -> Definitions:
@@ -130,8 +132,8 @@ def shown(values: Mapping[str, Any], defined: Definitions, category_id: int, *, 
         if places is None:
             found[name] = value
         elif isinstance(value, list):
-            if known := sorted((each for each in value if each in places), key=places.__getitem__):
-                found[name] = known
+            if known := [each for each in value if each in places]:
+                found[name] = sorted(known, key=places.__getitem__) if len(known) > 1 else known
         elif value in places:
             found[name] = value
     return found
