@@ -277,7 +277,7 @@ def test_a_card_of_the_shelf_shows_the_first_picture_of_its_project_and_two_are_
     made = [world.picture(project, alt) for project, alt in ((first, "A & B"), (first, "C"), (second, "D"))]
     expected = [("5", made[0]["640"], "A &amp; B", ' fetchpriority="high"'), ("4", made[2]["640"], "D", "")]
     assert card.findall(api.get("/").text) == expected
-    lazy = ("3", world.picture(third, "E")["640"], "E", ' loading="lazy"')
+    lazy = ("3", world.picture(third, "E")["640"], "E", ' loading="lazy" fetchpriority="low"')
     assert card.findall(api.get("/").text) == [*expected, lazy]
 
 
