@@ -6,9 +6,8 @@ SHELL := /bin/sh
 .PHONY: help run dev web test lint check fuzz bench chaos fmt words lint-api tests-for screenshots lighthouse lock wheel sbom trial release audit servers clean
 
 PYTHON ?= python3
-WORKERS ?= 2
-# The tests of whole servers wait for these nearly half of their time.
-WAITING ?= $(shell expr $(WORKERS) + 1)
+# On two processors, of which two processes leave a quarter idle: tests wait for databases and servers.
+WORKERS ?= 3
 TESTS ?= not slow
 # These start whole servers and browsers: half the time of the suite. A path in PYTEST_ARGS runs them all the same.
 LEFT_OUT ?= tests/runtime tests/system tests/web
@@ -87,7 +86,7 @@ check: .venv/.compiled lint ## What lint checks, known faults, and the whole sui
 	@$(BIN)/python .ci/audit.py
 	@export TEST_DATABASES=sqlite TEST_ON_BOTH="$(ON_BOTH)"; \
 	  $(BIN)/coverage erase; $(PYTEST) -p tests.support.probes --counted=yes $(call AGAIN,-p tests.support.probes); \
-	  $(PYTEST) -n $(WAITING) --counted=no $(call AGAIN)
+	  $(PYTEST) --counted=no $(call AGAIN)
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report --fail-under=95
 	@$(BIN)/coverage report --fail-under=100 --include='$(EXACT)' --omit='directory/extras/observability/*'

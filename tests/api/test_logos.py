@@ -135,7 +135,8 @@ def test_pages_and_feeds_show_the_logo(make_app, world):
     logo = put(world.caller(world.admin()), project_id).json["logo"]
     api = Api(make_app(SITE_URL="https://a.example"))
     assert (
-        f'<img class="monogram" src="{logo["64"]}" width="48" height="48" alt="" loading="lazy">' in api.get("/").text
+        f'<img class="monogram" src="{logo["64"]}" width="48" height="48" alt="" loading="lazy" fetchpriority="low">'
+        in api.get("/").text
     )
     page = api.get(f"/p/{project_id}/{world.stored(project_id)['slug']}").text
     assert f'src="{logo["256"]}"' in page
