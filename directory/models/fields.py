@@ -104,7 +104,7 @@ class ProjectField(db.Model):  # type: ignore[name-defined,misc]
 class FieldCount(db.Model):  # type: ignore[name-defined,misc]
     """How many live projects of a category have a value, as `ProjectField` has it, counted by triggers on `projects`.
 
-    Texts and addresses are not counted. `number` is 0 where there is none. No counter stays at zero.
+    Texts and addresses are not counted. `number` is 0 where a value has none. A counter that reaches zero is deleted.
     """
 
     __tablename__ = "field_counts"

@@ -36,10 +36,9 @@ View = Callable[..., Any]
 class Form:
     """The content of a form: the typed values, the errors by field, and the error of the whole, its title and code.
 
-    With the code `filled` it is no error: the form was filled in.
-
     Both are in the order of the form. `has_file` is true if a file was sent with it, which no page can give back.
-    `existing` is the caller's project that the refusal names.
+    `existing` is the caller's project that the refusal names. The code `filled` stands for success: the error of the
+    whole then says that the website filled in the form.
     """
 
     values: dict[str, str] = field(default_factory=dict)

@@ -265,7 +265,7 @@ def _count(looked: Looked) -> None:
 
 
 def _is_free(at: datetime) -> Any:
-    """Whether nobody looks at a project: a lease that would end later is of a clock that was wrong."""
+    """Whether nobody looks at a project. Only a wrong clock gives a lease that ends later than LEASE from now."""
     until = LinkCheck.leased_until
     return or_(until.is_(None), until <= at, until > at + LEASE)
 

@@ -16,7 +16,7 @@ FAILED = (LinkState.GONE, LinkState.UNREACHABLE)
 LEAST = 3  # looks in a row before a link is dead
 SOON, DAILY = timedelta(hours=1), timedelta(days=1)  # the time to the second look after one that failed, and to others
 LONGEST_GAP = timedelta(days=2)  # between two looks counts for no more
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # what is due since then goes before all that has its turn
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the due time of what is looked at first, before all regular looks
 FORGE = "forge"  # the name of what a forge says of the repository
 _GOLDEN = 0.6180339887498949  # its multiples are spread evenly over the unit interval, however many there are
 

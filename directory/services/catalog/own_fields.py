@@ -27,7 +27,6 @@ NOT_HERE = _("Projects of this category do not have this field.")
 RETIRED = _("This field is not filled in any more.")
 RETIRED_CHOICE = _("This choice is not offered any more: {choice}.")
 MISSING = _("Missing data for required field.")
-CHOSEN = {Kind.CHOICE, Kind.CHOICES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,27 +62,10 @@ class OwnField(Field):
         return None if self.kind is Kind.CHOICE and value not in self.choices else value
 
 
-Seen = dict[str, dict[str, int] | None]  # fields by name, with the places of their choices; None where it has none
-
-
 class Definitions(dict[str, OwnField]):
     """The own fields by name, in their order. `stamp` is the number of the state that they were read at."""
 
     stamp = 0
-
-    def __init__(self, *fields: Any, **named: OwnField) -> None:
-        super().__init__(*fields, **named)
-        self._seen: dict[tuple[int, bool], Seen] = {}
-
-    def seen(self, category_id: int, *, by_all: bool) -> Seen:
-        """The fields of a category that everybody sees, or with `by_all` false all of them: for each project shown."""
-        if (category_id, by_all) not in self._seen:
-            self._seen[category_id, by_all] = {
-                name: {choice: place for place, choice in enumerate(field.choices)} if field.kind in CHOSEN else None
-                for name, field in self.items()
-                if field.is_in(category_id) and not (by_all and field.is_private)
-            }
-        return self._seen[category_id, by_all]
 
 
 NONE = Definitions()
@@ -95,10 +77,6 @@ class Reader:
 
     def __init__(self, read: Callable[[], Definitions]) -> None:
         self.read, self.last = read, NONE
-
-    def __call__(self) -> Definitions:
-        """The definitions as the transaction sees them."""
-        return self.read()
 
 
 def of_stamp(stamp: int | None) -> Definitions:
@@ -124,19 +102,14 @@ def present() -> Definitions:
 
 def shown(values: Mapping[str, Any], defined: Definitions, category_id: int, *, to_all: bool) -> Values:
     """The values of a project that a reader sees: public ones, or with `to_all` false all that its category has."""
-    found = {}
-    for name, places in defined.seen(category_id, by_all=to_all).items():
-        if name not in values:
-            continue
-        value = values[name]
-        if places is None:
-            found[name] = value
-        elif isinstance(value, list):
-            if known := [each for each in value if each in places]:
-                found[name] = sorted(known, key=places.__getitem__) if len(known) > 1 else known
-        elif value in places:
-            found[name] = value
-    return found
+    return {
+        name: known
+        for name, field in defined.items()
+        if name in values
+        and not (to_all and field.is_private)
+        and field.is_in(category_id)
+        and (known := field.known(values[name])) is not None
+    }
 
 
 def stored(values: Mapping[str, Any], defined: Definitions) -> Values:

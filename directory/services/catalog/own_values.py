@@ -67,4 +67,4 @@ def hide(name: str) -> None:
 def _index(ids: list[int]) -> None:
     """Index projects by the fields as this transaction sees them."""
     if db.definitions is not None and ids:
-        search_index.index(db.session.scalars(select(Project).where(Project.id.in_(ids))), db.definitions())
+        search_index.index(db.session.scalars(select(Project).where(Project.id.in_(ids))), db.definitions.read())

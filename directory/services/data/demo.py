@@ -197,7 +197,7 @@ def _submission(
 
 
 def _vote(live: list[Submission], members: list[Person], rng: random.Random, at: datetime) -> None:
-    """Votes by Zipf's law and by luck: the first has nearly everybody's, new ones few, and what is picked is liked."""
+    """Give projects votes by Zipf's law and by luck. New projects get few, and picked ones tend to get many."""
     ranked = sorted(live, key=lambda submission: rng.random() * (0.4 if "pick" in submission.fields else 1))
     for submission, weight in zip(ranked, weights(len(live), FLATTER), strict=True):
         age = at - (submission.decided_at or at)

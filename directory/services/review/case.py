@@ -186,7 +186,7 @@ def _current(dialect: str) -> Prepared:
 
 
 def review_of(values: Iterable[Any]) -> Review:
-    """A case by the values of its columns. The session does not know it: `flush` writes what is changed."""
+    """A case with these values of its columns. The ORM's session does not have it, so `flush` here writes changes."""
     return Review(**dict(zip(R.keys(), values, strict=True)))
 
 
@@ -414,7 +414,7 @@ def _write(cases: list[Case], step: Step, act: Act, at: datetime) -> None:
     is_moved = cases[0].project.status != step.status
     change = _change(act, is_moved, db.engine.dialect.name)
     by_votes: dict[int, list[int]] = {}
-    for case in cases:  # what was published before keeps its time, and thereby its rank
+    for case in cases:  # a project that was live before keeps its first time, and so its rank
         is_first = act is Act.APPROVE and case.project.published_at is None
         by_votes.setdefault(case.project.upvotes if is_first else 0, []).append(case.id)
     for votes, ids in by_votes.items():

@@ -5,14 +5,23 @@
 -- These counters are changed under the lock of their category, which a transaction has before it locks tags: triggers of
 -- one event run in the order of their names, and projects_tags_counted_… comes later (tag_counts.sql).
 
+-- One by one, by the key: a join of both tables is planned wrongly while nothing is known of one of them.
 CREATE OR REPLACE FUNCTION uncount_fields(project bigint, category bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    held record;
 BEGIN
-    DELETE FROM field_counts c USING project_fields f
-        WHERE f.project_id = project AND c.field = f.field AND c.value = f.value AND c.number = coalesce(f.number, 0)
-            AND c.category_id = category AND c.live_projects = 1;
-    UPDATE field_counts c SET live_projects = live_projects - 1 FROM project_fields f
-        WHERE f.project_id = project AND c.field = f.field AND c.value = f.value AND c.number = coalesce(f.number, 0)
-            AND c.category_id = category;
+    FOR held IN
+        SELECT field, value, coalesce(number, 0) AS number FROM project_fields
+        WHERE project_id = project AND (value <> '' OR number IS NOT NULL)
+    LOOP
+        UPDATE field_counts SET live_projects = live_projects - 1
+            WHERE field = held.field AND value = held.value AND number = held.number AND category_id = category
+                AND live_projects > 1;
+        IF NOT FOUND THEN
+            DELETE FROM field_counts
+                WHERE field = held.field AND value = held.value AND number = held.number AND category_id = category;
+        END IF;
+    END LOOP;
 END $$;
 
 CREATE OR REPLACE FUNCTION index_fields(project bigint, fields jsonb) RETURNS void LANGUAGE sql AS $$
