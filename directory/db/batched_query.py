@@ -3,20 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import ARRAY, ColumnElement, Select, String, bindparam, cast, column, func, literal_column, select, true
+from sqlalchemy import ARRAY, Select, String, bindparam, cast, column, func, literal_column, select, true
 from sqlalchemy.types import TypeEngine
 
-from directory.db.statements import Prepared, Row
+from directory.db.statements import Prepared, Row, of_unknown_length
 from directory.db.transactions import on_postgresql
-
-
-def _of_unknown_length(array: ColumnElement[Any]) -> ColumnElement[Any]:
-    """The array, in a way that the planner cannot count its elements.
-
-    If PostgreSQL counts fewer than the ten that it assumes otherwise, it takes a plan for these values to be cheaper,
-    and plans the statement for each run. Planning took twice as long as running.
-    """
-    return func.array(select(func.unnest(array)).scalar_subquery())
 
 
 class BatchedQuery:
@@ -34,9 +25,7 @@ class BatchedQuery:
     ) -> None:
         self._names, self._parameters = tuple(types), parameters
         self._one = Prepared(query(**{name: bindparam(name, type_=kind) for name, kind in types.items()}))
-        arrays = (
-            _of_unknown_length(cast(bindparam(name, type_=String()), ARRAY(kind))) for name, kind in types.items()
-        )
+        arrays = (of_unknown_length(cast(bindparam(name, type_=String()), ARRAY(kind))) for name, kind in types.items())
         columns = (column(name, kind) for name, kind in types.items())
         sets = func.unnest(*arrays).table_valued(*columns, with_ordinality="place", name="given").render_derived()
         # One lookup for each set of values: PostgreSQL planned a join with all at once as a scan of the whole table.

@@ -19,6 +19,7 @@ from psycopg.types.json import Json, Jsonb
 from sqlalchemy import (
     JSON,
     BigInteger,
+    ColumnElement,
     CompoundSelect,
     Dialect,
     Engine,
@@ -28,6 +29,7 @@ from sqlalchemy import (
     any_,
     bindparam,
     func,
+    select,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import DBAPIError
@@ -263,8 +265,24 @@ def _quoted(element: object) -> str:
     return f'"{text}"'
 
 
-def among(column: Any, dialect: str, name: str = "ids", kind: Any = BigInteger) -> Any:
-    """Whether a column is in the list `name`, which is a single parameter of the statement."""
+def of_unknown_length(array: ColumnElement[Any]) -> ColumnElement[Any]:
+    """The array, in a way that the planner cannot count its elements.
+
+    If PostgreSQL counts fewer than the ten that it assumes otherwise, it takes a plan for these values to be cheaper,
+    and plans the statement for each run. Planning took twice as long as running.
+    """
+    return func.array(select(func.unnest(array)).scalar_subquery(), type_=array.type)
+
+
+def among(
+    column: Any, dialect: str, name: str = "ids", kind: Any = BigInteger, *, one_plan: bool = False
+) -> Any:  # fmt: skip
+    """Whether a column is in the list `name`, which is a single parameter of the statement.
+
+    With `one_plan` PostgreSQL keeps its plan for lists of any length: for statements that take longer to plan than to
+    run.
+    """
     if dialect == "postgresql":
-        return column == any_(bindparam(name, type_=ARRAY(kind)))
+        given = bindparam(name, type_=ARRAY(kind))
+        return column == any_(of_unknown_length(given) if one_plan else given)
     return column.in_(func.json_each(bindparam(name, type_=JSON)).table_valued("value").select())

@@ -315,10 +315,10 @@ def live() -> BatchedQuery:
 def several(dialect: str) -> Prepared:
     """The projects of a list of ids, for a reviewer."""
     query = with_case().add_columns(queue_position().label("queue_position"))
-    return Prepared(query.where(among(P.id, dialect)))
+    return Prepared(query.where(among(P.id, dialect, one_plan=True)))
 
 
 @lru_cache
 def these(signed_in: bool, dialect: str) -> Prepared:
     """The projects of a list of ids, whatever their state, which as a condition might be looked up before the ids."""
-    return Prepared(shown(signed_in).where(among(P.id, dialect)))
+    return Prepared(shown(signed_in).where(among(P.id, dialect, one_plan=True)))
