@@ -22,7 +22,8 @@ from unittest.mock import patch
 
 from bench import copying
 from bench.webhooks import BACKENDS, database
-from directory.db.statements import _CompiledForPostgresql, _CompiledForSqlite
+from directory.db.compiled import CompiledForSqlite
+from directory.db.compiled_postgresql import CompiledForPostgresql
 from directory.extensions import db
 from directory.models import now
 from directory.services.catalog import facets, orders, periods, search_counts, ways
@@ -89,11 +90,11 @@ def narrowed_by_fields(api: Api) -> dict[str, str]:
 @contextmanager
 def counted(costs: list[float]) -> Iterator[None]:
     """Have `costs` get the CPU, in milliseconds, of each prepared statement that the block runs."""
-    on_sqlite = _measured(_CompiledForSqlite._fetch, costs, _own)
-    on_postgresql = _measured(_CompiledForPostgresql._fetch, costs, _of_its_process)
+    on_sqlite = _measured(CompiledForSqlite._fetch, costs, _own)
+    on_postgresql = _measured(CompiledForPostgresql._fetch, costs, _of_its_process)
     with (
-        patch.object(_CompiledForSqlite, "_fetch", on_sqlite),
-        patch.object(_CompiledForPostgresql, "_fetch", on_postgresql),
+        patch.object(CompiledForSqlite, "_fetch", on_sqlite),
+        patch.object(CompiledForPostgresql, "_fetch", on_postgresql),
     ):
         yield
 

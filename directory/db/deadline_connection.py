@@ -16,10 +16,10 @@ from psycopg import errors
 from psycopg.abc import RV, PQGen
 from psycopg.pq import ExecStatus, TransactionStatus
 from sqlalchemy import Engine, event
-from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.exc import DisconnectionError, InvalidatePoolError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from directory.db import deadline
+from directory.db import clock, deadline
 from directory.db.circuit_breaker import CircuitBreaker
 from directory.db.pooler import Route, is_lost
 
@@ -260,3 +260,29 @@ def install(engine: Engine) -> None:
     def handle_error(context: Any) -> None:
         if is_lost(context.original_exception, is_pooled=connector.route.is_pooled):
             context.is_disconnect = True
+
+    event.listen(engine, "checkout", _require_open)
+
+
+def _require_open(driver: Any, _record: Any, _proxy: Any) -> None:
+    """Check without a round trip that the server has not closed a pooled connection.
+
+    The server sends nothing on an idle connection, so a readable socket means that it is closed. Raises
+    InvalidatePoolError, which makes the pool open new connections.
+    """
+    poll = select.poll()
+    poll.register(driver.pgconn.socket, select.POLLIN)
+    if poll.poll(0):
+        raise InvalidatePoolError
+    if clock.is_due():
+        _learn_time(driver)
+
+
+def _learn_time(driver: Any) -> None:
+    """Ask the database for its time, over an idle connection. Raises InvalidatePoolError if that fails."""
+    asked_at = clock.steady()
+    try:
+        driver.pgconn.send_query(f"SELECT {clock.STATEMENT}".encode())
+        clock.learn(driver.result().get_value(0, 0).decode(), asked_at)
+    except psycopg.Error:
+        raise InvalidatePoolError from None

@@ -3,18 +3,15 @@
 import json
 import math
 import os
-import select
 from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any
 
 import orjson
-import psycopg
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import InvalidatePoolError
 
-from directory.db import clock, deadline_connection, pooler
+from directory.db import clock
 
 # The busy timeout and the deadline are below the 5 s within which we promise a response.
 SQLITE_BUSY_MILLISECONDS = 4_500
@@ -32,6 +29,8 @@ def engine_options(url: str, *, threads: int) -> dict[str, Any]:
     }
     if make_url(url).get_backend_name() == "sqlite":
         return both
+    from directory.db import deadline_connection, pooler  # psycopg is for PostgreSQL alone
+
     return {
         **both,
         # Reads need no commit: without BEGIN and ROLLBACK they cost one round trip instead of three.
@@ -61,36 +60,13 @@ def configure(engine: Engine) -> None:
     if engine.dialect.name == "postgresql":
         for name in OVERRIDING:
             os.environ.pop(name, None)
+        from directory.db import deadline_connection
+
         deadline_connection.install(engine)
-        event.listen(engine, "checkout", _require_open)
         return
     event.listen(engine, "do_connect", _create_private)
     event.listen(engine, "connect", _sqlite_connect)
     event.listen(engine, "begin", _sqlite_begin)
-
-
-def _require_open(driver: Any, _record: Any, _proxy: Any) -> None:
-    """Check without a round trip that the server has not closed a pooled connection.
-
-    The server sends nothing on an idle connection, so a readable socket means that it is closed. Raises
-    InvalidatePoolError, which makes the pool open new connections.
-    """
-    poll = select.poll()
-    poll.register(driver.pgconn.socket, select.POLLIN)
-    if poll.poll(0):
-        raise InvalidatePoolError
-    if clock.is_due():
-        _learn_time(driver)
-
-
-def _learn_time(driver: Any) -> None:
-    """Ask the database for its time, over an idle connection. Raises InvalidatePoolError if that fails."""
-    asked_at = clock.steady()
-    try:
-        driver.pgconn.send_query(f"SELECT {clock.STATEMENT}".encode())
-        clock.learn(driver.result().get_value(0, 0).decode(), asked_at)
-    except psycopg.Error:
-        raise InvalidatePoolError from None
 
 
 def _create_private(_dialect: Any, _record: Any, arguments: list[Any], _named: Any) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import BigInteger, Engine, Integer, String, bindparam, column, null, select, text, union_all
 
 from directory.db.batched_query import BatchedQuery
-from directory.db.statements import Prepared, Row, deallocate_all, use_connection
+from directory.db.statements import Prepared, Row, use_connection
 
 BUSY_SECONDS = 0.05  # timeout of a read's wait for a writer of the same SQLite file
 PREPARE_SECONDS = 1.0  # for each statement when a connection is opened
@@ -173,6 +173,8 @@ class PostgresqlSnapshotReader:
         return *outcome, query.placed(answers, len(asked))
 
     def _prepare(self) -> None:
+        from directory.db.compiled_postgresql import deallocate_all  # psycopg is for PostgreSQL alone
+
         deallocate_all(self.connection)  # a later DEALLOCATE ALL, for statements from its time in the pool, drops ours
         # Any plan without the index would also read old rows.
         for setting in (b"SET plan_cache_mode = force_generic_plan", b"SET enable_seqscan = off"):

@@ -10,7 +10,7 @@ from flask import Flask, current_app
 from sqlalchemy.exc import SQLAlchemyError
 
 from directory.db.errors import cause_of
-from directory.db.pooler import SettingsMissing
+from directory.db.transactions import on_postgresql
 from directory.extensions import db, limiter
 from directory.http import metrics
 from directory.models import now
@@ -54,6 +54,10 @@ def _age(since: datetime | None) -> float | None:
 
 def _missing_settings(error: BaseException) -> str | None:
     """The settings that sessions behind a connection pooler lack; None if that is not the error."""
+    if not on_postgresql():
+        return None
+    from directory.db.pooler import SettingsMissing  # psycopg is for PostgreSQL alone
+
     cause = getattr(error, "orig", None)
     return str(cause) if isinstance(cause, SettingsMissing) else None
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
-import psycopg
 from sqlalchemy import Connection, Table, text
 from sqlalchemy.exc import DBAPIError
 
@@ -109,10 +108,11 @@ def _converted(rows: Iterable[tuple[Any, ...]], converts: Sequence[Convert]) -> 
 
 def _copy(connection: Connection, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
     driver: Any = connection.connection
+    errors: Any = connection.dialect.loaded_dbapi.Error
     try:
         with driver.cursor() as cursor, cursor.copy(statement) as copy:
             for row in rows:
                 copy.write_row(row)
-    except psycopg.Error as error:
+    except errors as error:
         # As SQLAlchemy raises it: so a transaction that lost against another is run again, a constraint named.
-        raise DBAPIError.instance(statement, None, error, psycopg.Error, dialect=connection.dialect) from error
+        raise DBAPIError.instance(statement, None, error, errors, dialect=connection.dialect) from error

@@ -4,7 +4,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import BigInteger, bindparam, literal_column, select, text
 
-from directory.db import statements
+from directory.db.compiled_postgresql import MAX_PREPARED
 from directory.db.paging import Window
 from directory.db.statements import Prepared
 from directory.extensions import db
@@ -23,11 +23,11 @@ def test_a_connection_holds_a_bounded_number_of_prepared_statements(app: Flask) 
     with app.app_context():
         connection = db.session.connection()  # statements in the session's transaction run over this one
         for _ in range(2):
-            for factor in range(1, statements.MAX_PREPARED + 20):
+            for factor in range(1, MAX_PREPARED + 20):
                 assert _times(factor).first({"given": 7}) == (7 * factor,)
         if connection.dialect.name == "postgresql":
             held = text("SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'directory%'")
-            assert 0 < connection.scalar(held) <= statements.MAX_PREPARED
+            assert 0 < connection.scalar(held) <= MAX_PREPARED
 
 
 def test_a_new_statement_is_never_taken_for_a_deleted_one(app: Flask) -> None:
@@ -42,7 +42,7 @@ def test_lists_of_more_sizes_than_can_be_prepared_are_all_served(app: Flask, wor
     ids = [world.project() for _ in range(3)]
     with app.app_context():
         db.session.connection()
-        for limit in range(1, statements.MAX_PREPARED + 20):
+        for limit in range(1, MAX_PREPARED + 20):
             found = page(Filters(status="live"), "newest", Window(limit), viewer=None)
             assert [item["id"] for item in found.items] == ids[::-1][:limit]
 

@@ -15,7 +15,8 @@ from sqlalchemy.engine import make_url
 from directory.cache import responder, snapshot_source
 from directory.cache.store import Store
 from directory.db.batched_query import BatchedQuery
-from directory.db.statements import MAX_PREPARED, Prepared
+from directory.db.compiled_postgresql import MAX_PREPARED
+from directory.db.statements import Prepared
 from directory.http import files
 from directory.http.access import public
 from directory.http.endpoint import operation
