@@ -17,7 +17,7 @@ from directory.extensions import db
 from directory.http.receivers import subscribers
 from directory.models import DeliveryState, now
 from directory.models.base import HIGHEST_ID
-from directory.runtime.housekeeping import deliver
+from directory.runtime.delivering import deliver
 from directory.services.delivery import deliverer, deliveries, outbox
 from directory.services.delivery.channels import MAIL, Endpoint
 from directory.services.delivery.leases import Lease

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import prometheus_client  # noqa: F401  (it looks for the folder when it is imported: other tests here have none)
 import pytest
 
 from directory.runtime import bootstrap
@@ -69,6 +70,15 @@ def test_garbage_is_collected_in_the_workers_also_after_a_reload(load: Any) -> N
         conf.pre_fork(SimpleNamespace(), SimpleNamespace())
         assert gc.isenabled()
     assert gc.get_freeze_count() > 0
+
+
+def test_a_server_on_sqlite_loads_nothing_that_it_does_not_need(tmp_path: Path) -> None:
+    """Each of these takes a megabyte of memory or more, in a process that never uses it."""
+    needless = {"psycopg", "smtplib", "email.headerregistry", "requests", "alembic", "PIL", "webauthn", "authlib"}
+    code = f"import runpy, sys; runpy.run_path('gunicorn.conf.py'); import wsgi; print({needless} & {{*sys.modules}})"
+    environment = {**os.environ, **ENVIRONMENT, "DATABASE_URL": f"sqlite:///{tmp_path / 'x.db'}"}
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert (ran.stdout, ran.stderr) == ("set()\n", "")
 
 
 COLLECTIONS = """
