@@ -51,7 +51,7 @@ def copy(place: Path) -> None:
 
 
 def start(place: Path) -> tuple[str, str, str]:
-    """The seconds and the megabytes of one start."""
+    """The seconds and the mebibytes of one start."""
     url = f"http://127.0.0.1:{(port := free_port())}"
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     environment |= {"PORT": str(port), "RATELIMIT_ENABLED": "false"}
@@ -62,10 +62,10 @@ def start(place: Path) -> tuple[str, str, str]:
     try:
         seconds = wait_for(url, process, patience=600)
         time.sleep(SETTLED)
-        before, answered = megabytes(process.pid), 0
+        before, answered = mebibytes(process.pid), 0
         while answered < REQUESTS:
             answered += wrk(url, visits(url), 1, 4)["requests"]
-        return f"{seconds:.1f}", f"{before:.0f} MB", f"{megabytes(process.pid):.0f} MB"
+        return f"{seconds:.1f}", f"{before:.0f} MiB", f"{mebibytes(process.pid):.0f} MiB"
     finally:
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(60)
@@ -80,7 +80,7 @@ def visits(url: str) -> list[str]:
     return [f"GET {path} -" for path in paths]
 
 
-def megabytes(pid: int) -> float:
+def mebibytes(pid: int) -> float:
     """The proportional memory of a process and of those that it started."""
     processes = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
     return float(sum(each.memory_full_info().pss for each in processes)) / 2**20
