@@ -35,8 +35,11 @@ class Compiled:
         self._columns = list(statement.selected_columns) if isinstance(statement, Select) else []
         self._readers: list[tuple[int, Any]] | None = None  # known after the first run
 
-    def run(self, engine: Engine, connection: Any, parameters: dict[str, Any]) -> list[Row]:
-        """Run it. Errors are raised as SQLAlchemy's, and a lost connection is invalidated."""
+    def run(self, engine: Engine, connection: Any, parameters: dict[str, Any], *, later: bool) -> list[Row]:
+        """Run it; `later` without rows, if that is possible.
+
+        Errors are raised as SQLAlchemy's, and a lost connection is invalidated.
+        """
         bound = {**self._constants, **parameters}
         for name, write in self._writers:
             bound[name] = write(bound[name])
@@ -44,7 +47,7 @@ class Compiled:
         for listener in engine.dispatch.before_cursor_execute:
             listener(None, None, self._text, values, None, False)
         try:
-            rows = self._fetch(connection, values)
+            rows = self._fetch(connection, values, later)
         except errors_of(engine) as error:
             is_lost = self._is_lost(engine, error, connection.dbapi_connection)
             if is_lost:
@@ -58,7 +61,7 @@ class Compiled:
                 row[place] = read(row[place])
         return [*map(tuple, converted)]
 
-    def _fetch(self, connection: Any, values: Row) -> list[Row]:
+    def _fetch(self, connection: Any, values: Row, later: bool) -> list[Row]:
         """The rows as the driver returns them. The first run passes their types to `_learn`."""
         raise NotImplementedError
 
@@ -78,7 +81,7 @@ class Compiled:
 class CompiledForSqlite(Compiled):
     """Run by a cursor of the driver."""
 
-    def _fetch(self, connection: Any, values: Row) -> list[Row]:
+    def _fetch(self, connection: Any, values: Row, later: bool) -> list[Row]:
         cursor = connection.cursor()
         try:
             rows: list[Row] = cursor.execute(self._text, values).fetchall()

@@ -38,16 +38,21 @@ class CompiledForPostgresql(Compiled):
         super().__init__(statement, type(dialect)(paramstyle="numeric_dollar"))
         self._replan = replan
 
-    def _fetch(self, connection: Any, values: Row) -> list[Row]:
+    def _fetch(self, connection: Any, values: Row, later: bool) -> list[Row]:
         driver, info = connection.dbapi_connection, connection.info
         encoded = [_encoded(value) for value in values]
         deadline.check()
         driver.begin()
-        if self._replan or driver.is_pooled:  # a pooler's next transaction may run in a session without the name
-            driver.pgconn.send_query_params(self._text.encode(), encoded)
-        else:
-            name = info.get(_NAMES, {}).get(self._text) or self._prepare(connection)
+        # A pooler's next transaction may run in a session without the name.
+        is_named = not (self._replan or driver.is_pooled)
+        name = is_named and (info.get(_NAMES, {}).get(self._text) or self._prepare(connection))
+        is_queued = later and driver.queue()
+        if name:
             driver.pgconn.send_query_prepared(name, encoded)
+        else:
+            driver.pgconn.send_query_params(self._text.encode(), encoded)
+        if is_queued:
+            return []
         result = driver.result(_seconds_left())
         loader = info.get(_LOADER) or info.setdefault(_LOADER, Transformer(driver))
         loader.set_pgresult(result)
@@ -57,6 +62,7 @@ class CompiledForPostgresql(Compiled):
 
     def _prepare(self, connection: Any) -> bytes:
         """Prepare the statement and return its name. If the connection has MAX_PREPARED, all are removed first."""
+        connection.dbapi_connection.catch_up()
         if len(connection.info.get(_NAMES, {})) >= MAX_PREPARED:
             deallocate_all(connection)
         names = connection.info.setdefault(_NAMES, {})

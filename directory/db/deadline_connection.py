@@ -8,13 +8,15 @@ import logging
 import math
 import select
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import psycopg
 from psycopg import errors
 from psycopg.abc import RV, PQGen
-from psycopg.pq import ExecStatus, TransactionStatus
+from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
+from psycopg.pq.abc import PGresult
 from sqlalchemy import Engine, event
 from sqlalchemy.exc import DisconnectionError, InvalidatePoolError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -79,6 +81,7 @@ class DeadlineConnection(psycopg.Connection[Any]):
     servers: Servers
     server: str  # the name of its server in `servers`
     is_pooled = False  # whether it goes through a connection pooler
+    _is_behind = False  # whether statements were queued whose results nobody has read
     _is_cancelled = False  # whether the server was asked to cancel the last statement
 
     @property
@@ -86,23 +89,59 @@ class DeadlineConnection(psycopg.Connection[Any]):
         """Whether a later connection reached another server, which is now the primary."""
         return self.server != self.servers.current
 
+    def queue(self) -> bool:
+        """Have what is sent next wait for the next `result`, and return whether that is possible.
+
+        PostgreSQL gets the queued statements and the one after them at once. If one fails, those behind it are not run,
+        and its error is raised. Only within a transaction: otherwise nobody might wait for them. Not every pooler of
+        connections knows about it.
+        """
+        if self.autocommit or self.is_pooled:
+            return False
+        if not self._is_behind:
+            self.pgconn.enter_pipeline_mode()
+            self._is_behind = True
+        return True
+
     def begin(self) -> None:
         """Begin the transaction that the connection is to have, unless it is in one; the driver's cursors do it too.
 
         Raises psycopg.Error.
         """
         if not self.autocommit and self.pgconn.transaction_status == TransactionStatus.IDLE:
-            self.pgconn.send_query(self._get_tx_start_command())
-            self.result()
+            is_queued = self.queue()
+            self.pgconn.send_query_params(self._get_tx_start_command(), None)
+            if not is_queued:
+                self.result()
 
     def commit(self) -> None:
-        """Commit the transaction. Raises psycopg.Error, also if the commit may not be durable."""
+        """Commit the transaction. Raises psycopg.Error, also if the commit may not be durable.
+
+        If a queued statement fails, the transaction is rolled back, as when PostgreSQL refuses a commit.
+        """
+        try:
+            self.catch_up()
+        except psycopg.Error:
+            self.rollback()
+            raise
         self._is_cancelled = False
         super().commit()
         self._require_certainty()
 
+    def rollback(self) -> None:
+        """Roll back, whatever becomes of queued statements. Raises psycopg.Error."""
+        with suppress(psycopg.Error):
+            self.catch_up()
+        super().rollback()
+
+    def catch_up(self) -> None:
+        """Wait for queued statements. Raises psycopg.Error."""
+        if self._is_behind:
+            self.result()
+
     def wait(self, gen: PQGen[RV], *args: Any, **options: Any) -> RV:
         """Wait as the driver does. Raises psycopg.OperationalError if that takes too long."""
+        self.catch_up()
         expires_at = deadline.expires_at()
         return super().wait(gen if expires_at == math.inf else self._watched(gen, expires_at), *args, **options)
 
@@ -123,27 +162,41 @@ class DeadlineConnection(psycopg.Connection[Any]):
     def result(self, seconds: float | None = None) -> Any:
         """The result of a statement that was sent directly through libpq, without the driver's cursors.
 
-        With `seconds` the connection is closed if the result takes longer, without an attempt to cancel.
-        Raises psycopg.Error.
+        Those of queued statements are read before it. With `seconds` the connection is closed if the result takes
+        longer, without an attempt to cancel. Raises psycopg.Error.
         """
-        libpq, results, self._is_cancelled = self.pgconn, [], False
+        libpq, self._is_cancelled = self.pgconn, False
         give_up_at = math.inf if seconds is None else time.monotonic() + seconds
+        if self._is_behind:
+            libpq.pipeline_sync()
         while libpq.flush():
             self._wait_for_socket(select.POLLIN | select.POLLOUT, give_up_at)
             libpq.consume_input()
+        results = [*self._results(give_up_at)]
+        if not results:
+            raise psycopg.OperationalError("the connection is closed")
+        if failed := next((result for result in results if result.status not in SUCCESS), None):
+            raise errors.error_from_result(failed)
+        self._require_certainty()
+        return results[-1]
+
+    def _results(self, give_up_at: float) -> Iterator[PGresult]:
+        """The results of what was sent: those of one statement, or of queued ones up to the sign that these are all."""
+        libpq = self.pgconn
         while True:
             while libpq.is_busy():
                 self._wait_for_socket(select.POLLIN, give_up_at)
                 libpq.consume_input()
-            if (result := libpq.get_result()) is None:
-                break
-            results.append(result)
-        if not results:
-            raise psycopg.OperationalError("the connection is closed")
-        if results[-1].status not in SUCCESS:
-            raise errors.error_from_result(results[-1])
-        self._require_certainty()
-        return results[-1]
+            result = libpq.get_result()
+            if result is None:
+                if not self._is_behind or libpq.status == ConnStatus.BAD:
+                    return
+            elif result.status == ExecStatus.PIPELINE_SYNC:
+                libpq.exit_pipeline_mode()
+                self._is_behind = False
+                return
+            else:
+                yield result
 
     def _wait_for_socket(self, wanted: int, give_up_at: float) -> None:
         """Wait for the socket. Raises psycopg.OperationalError when it is too late.

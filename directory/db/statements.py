@@ -56,25 +56,36 @@ class Prepared:
 
     def all(self, parameters: dict[str, Any]) -> list[Row]:
         """All rows. Raises SQLAlchemy's errors."""
-        engine, lent = db.engine, borrowed.get()
-        compiled = self._compiled.get(engine.dialect.name) or self._compile(engine.dialect)
-        if lent is not None:
-            return compiled.run(engine, lent.connection, parameters)
-        if in_transaction():
-            return compiled.run(engine, db.session.connection().connection, parameters)
-        try:
-            connection = engine.raw_connection()
-        except errors_of(engine) as error:
-            raise as_sqlalchemy(error, engine, is_lost=False) from error
-        try:
-            return compiled.run(engine, connection, parameters)
-        finally:
-            connection.close()
+        return self._run(parameters)
+
+    def later(self, parameters: dict[str, Any]) -> None:
+        """Run it where nobody needs its rows, in a transaction without a round trip of its own.
+
+        PostgreSQL gets it with the next statement of the transaction, or before the commit, and that raises its errors.
+        In a savepoint it runs at once: SQLAlchemy does not roll back to one whose release fails.
+        """
+        self._run(parameters, later=not db.session().in_nested_transaction())
 
     def first(self, parameters: dict[str, Any]) -> Row | None:
         """The first row, or None."""
         rows = self.all(parameters)
         return rows[0] if rows else None
+
+    def _run(self, parameters: dict[str, Any], *, later: bool = False) -> list[Row]:
+        engine, lent = db.engine, borrowed.get()
+        compiled = self._compiled.get(engine.dialect.name) or self._compile(engine.dialect)
+        if lent is not None:
+            return compiled.run(engine, lent.connection, parameters, later=later)
+        if in_transaction():
+            return compiled.run(engine, db.session.connection().connection, parameters, later=later)
+        try:
+            connection = engine.raw_connection()
+        except errors_of(engine) as error:
+            raise as_sqlalchemy(error, engine, is_lost=False) from error
+        try:
+            return compiled.run(engine, connection, parameters, later=later)
+        finally:
+            connection.close()
 
     def _compile(self, dialect: Dialect) -> Compiled:
         if dialect.name == "postgresql":

@@ -49,7 +49,7 @@ TIMELINE = {event: event.timeline_name or event.word for event in events.TABLE i
 
 def record(action: Event, *, by: Caller | None, **facts: Any) -> None:
     """Add an entry to the current transaction. `by` is None for a command of the operator."""
-    rows.add(AuditEntry, {"at": now(), **facts, "action": action, "actor_id": by.id if by else None})
+    rows.add_later(AuditEntry, {"at": now(), **facts, "action": action, "actor_id": by.id if by else None})
     if facts.get("changes"):
         daily_bytes.note(facts["changes"], daily_bytes.ROW)
 

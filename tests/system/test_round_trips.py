@@ -1,6 +1,7 @@
 """How often an operation waits for the database server: what counts where that is some distance away."""
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from directory.cache import responder, snapshot_source
 from directory.extensions import db
 from tests.conftest import Database, build
 from tests.support.caching import close_snapshots
-from tests.support.factories import World
+from tests.support.calls import submission
+from tests.support.factories import Api, World
 from tests.support.members import bearer, by_loop, by_wsgi, cookie
 from tests.support.reading import fast_path, parsed, together_in_loop
 from tests.support.wire import Wire
@@ -47,7 +49,7 @@ class Operations:
     """What is asked, and what it takes: `first` once, to open connections and to prepare statements."""
 
     def __init__(self, app: Flask, world: World) -> None:
-        self.app, self.fast = app, fast_path(app)
+        self.app, self.fast, self.world, self.numbers = app, fast_path(app), world, count(1)
         owner, member = world.user("ada"), world.user("bob")
         self.project, self.mine = world.project(), world.project(owner)
         self.pending = [world.project(owner, "pending") for _ in range(4)]
@@ -64,6 +66,11 @@ class Operations:
 
     def send(self, method: str, path: str, caller: str) -> Any:
         return by_wsgi(self.app, path, self.callers[caller], method)
+
+    def submit(self) -> Any:
+        body, headers = submission(self.world, next(self.numbers)), self.callers["token"]
+        answer = Api(self.app).post("/api/projects", body, headers=headers)
+        return answer.status_code, answer.headers, answer.data
 
 
 def trips(wire: Wire, operation: Callable[[], Any]) -> int:
@@ -104,6 +111,7 @@ def test_each_operation_takes_so_many_round_trips(distant: Flask, world: World, 
         "list of an administrator": trips(wire, lambda: does.send("GET", page, "admin")),
         "queue": trips(wire, lambda: does.send("GET", "/api/admin/projects", "admin")),
         "me": trips(wire, lambda: does.send("GET", "/api/auth/me", "token")),
+        "submission": trips(wire, does.submit),
         "decision": trips(wire, lambda: does.send("PUT", f"/api/admin/projects/{does.pending.pop()}/approve", "admin")),
     }
     assert measured == {
@@ -121,7 +129,8 @@ def test_each_operation_takes_so_many_round_trips(distant: Flask, world: World, 
         "list of an administrator": 1,
         "queue": 5,
         "me": 2,
-        "decision": 11,  # one writes the case, two the thread; the last is the caller's role, just before the commit
+        "submission": 8,  # the search index, the log and the facts for rules wait for what is read next
+        "decision": 6,  # what it writes goes with what it answers; then the caller's role, right before the commit
     }
 
 

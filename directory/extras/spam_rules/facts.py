@@ -168,7 +168,7 @@ def store(kind: Judged, facts: Facts, *, account_id: int, project_id: int | None
         modify(delete(RuleFacts).where(*last))
     dialect, words = db.engine.dialect.name, texts.packed(facts.words)
     row = {"kind": kind.value, "at": at, "project_id": project_id, "account_id": account_id}
-    _insert(dialect).all(
+    _insert(dialect).later(
         {**row, "facts": json.dumps(facts.values), "words": words.hex() if dialect == "postgresql" else words}
     )
 

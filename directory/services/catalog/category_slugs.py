@@ -26,7 +26,7 @@ def id_asked_for() -> ColumnElement[int]:
     return select(asked.c.id).scalar_subquery()
 
 
-_ID = Prepared(select(id_asked_for(), FIELDS_STAMP))  # each submission asks twice
+_ID = Prepared(select(id_asked_for(), FIELDS_STAMP))
 
 
 def id_of(slug: str) -> int | None:

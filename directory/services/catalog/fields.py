@@ -240,14 +240,16 @@ def columns(
 ) -> dict[str, Any]:
     """Validated fields as columns, including derived ones. `categories` maps slugs to ids if known. Raises Invalid.
 
-    `own` are the values of own fields that a project has already.
+    A submission has the id of its category already (`own_fields.of_submission`). `own` are the values of own fields
+    that a project has already.
     """
     values = nested(fields)
     if OWN_FIELDS in values:
         values[OWN_FIELDS] = without_cleared({**(own or {}), **values[OWN_FIELDS]})
     if "category" in values:
         slug = values.pop("category")
-        values["category_id"] = category_slugs.id_of(slug) if categories is None else categories.get(slug)
+        known = values.get("category_id")
+        values["category_id"] = known or (category_slugs.id_of(slug) if categories is None else categories.get(slug))
         if values["category_id"] is None:
             raise Invalid.field("category", NO_CATEGORY)
     if "title" in values:

@@ -196,9 +196,14 @@ def refusals(
     return [{"pointer": f"#/{OWN_FIELDS}/{name}", "detail": said} for name, said in found.items()]
 
 
-def of_submission(given: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The errors of a submission that need the database: `fields.refusals`, and those of its own fields."""
+def of_submission(given: dict[str, Any]) -> list[dict[str, str]]:
+    """The errors of a submission that need the database: `fields.refusals`, and those of its own fields.
+
+    The submission gets the id of its category, which is not asked for again: if it is deleted meanwhile, the foreign
+    key refuses it.
+    """
     category_id, stamp = category_slugs.id_and_stamp(given.get("category", ""))
+    given["category_id"] = category_id
     own = given.get(OWN_FIELDS) or {}
     return [*fields.refusals(given, category_id), *refusals(own, {}, own, category_id, of_stamp(stamp))]
 

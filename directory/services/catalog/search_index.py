@@ -61,7 +61,7 @@ def index(projects: Iterable[Any], defined: Definitions | None = None) -> None:
     rows = [{"id": p.id, **entry(p, defined)} for p in texts]
     for statement in (_UPSERT,) if entry is vector else (_REPLACE, _REPLACE_BRIEF):
         if len(rows) == 1:
-            statement.all(rows[0])
+            statement.later(rows[0])
         elif rows:
             db.session.execute(statement.statement, rows)
 

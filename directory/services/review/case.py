@@ -384,8 +384,8 @@ def _change_each(changed: Iterable[tuple[Review, dict[str, Any] | None]]) -> Non
             by_names.setdefault(names, []).append({"review_id": review.id, **row})
     for names, rows in by_names.items():
         statement = _writing(names)
-        if len(rows) == 1:
-            statement.all(rows[0])
+        if len(rows) == 1:  # where it names a category, whose refusal `flush` waits for, at once
+            (statement.all if "category" in names else statement.later)(rows[0])
         else:
             db.session.connection().execute(statement.statement, rows)
 
@@ -418,7 +418,7 @@ def _write(cases: list[Case], step: Step, act: Act, at: datetime) -> None:
         is_first = act is Act.APPROVE and case.project.published_at is None
         by_votes.setdefault(case.project.upvotes if is_first else 0, []).append(case.id)
     for votes, ids in by_votes.items():
-        change.all({"ids": ids, "moved_to": step.status, "moved_at": at, "rank": hot(votes, at)})
+        change.later({"ids": ids, "moved_to": step.status, "moved_at": at, "rank": hot(votes, at)})
 
 
 @cache
