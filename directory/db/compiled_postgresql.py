@@ -78,9 +78,11 @@ class CompiledForPostgresql(Compiled):
 
 def _encoded(value: Any) -> bytes | None:
     """A value in PostgreSQL's text format. Raises psycopg.DataError for a NUL, at which libpq would end the text."""
-    if value is None:
+    if isinstance(value, str):  # most are
+        text = value
+    elif value is None:
         return None
-    if isinstance(value, Json | Jsonb):
+    elif isinstance(value, Json | Jsonb):
         text = as_json(value.obj)
     elif isinstance(value, list | tuple):
         text = f"{{{','.join(map(_quoted, value))}}}"

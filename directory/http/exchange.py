@@ -97,6 +97,7 @@ def request_id(header: str) -> str:
 
 def current() -> Exchange:
     """The exchange that is handled now."""
-    if "exchange" not in g:
-        g.exchange = request.environ[EXCHANGE]
-    return g.exchange  # type: ignore[no-any-return]
+    exchange: Exchange | None = g.get("exchange")
+    if exchange is None:
+        exchange = g.exchange = request.environ[EXCHANGE]
+    return exchange

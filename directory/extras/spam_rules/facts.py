@@ -260,11 +260,10 @@ def _decided(owner: Any, project: Any) -> Any:
     present = select(P.id.label("id")).where(P.owner_id == owner).limit(most).subquery()
     judged = select(F.project_id.label("id")).where(F.account_id == owner, F.project_id.is_not(None))
     own = union(select(present.c.id), select(judged.order_by(F.at.desc()).limit(most).subquery().c.id)).subquery()
-    was = (
-        select(A.id).where(A.project_id == own.c.id, A.action == _word(events.DECIDED[decision]))
-        for decision in ("approve", "reject")
-    )
-    return select(*(_number(query.exists()) for query in was)).where(own.c.id != project).subquery()
+    decisions = [_word(events.DECIDED[decision]) for decision in ("approve", "reject")]
+    numbers = (func.count(case((A.action == decision, own.c.id)).distinct()) for decision in decisions)
+    logged = select(*numbers).join_from(own, AuditEntry, and_(A.project_id == own.c.id, A.action.in_(decisions)))
+    return logged.where(own.c.id != project).subquery()
 
 
 def _logged(project: Any, in_hour: Any) -> Any:

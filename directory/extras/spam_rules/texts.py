@@ -59,7 +59,7 @@ def seen(description: str) -> Seen:
 
 
 def _text(html: str) -> str:
-    return unescape(_TAG.sub(lambda tag: "" if tag[1] in _WITHIN_WORDS else " ", html))
+    return unescape(_TAG.sub(lambda tag: "" if tag[1] in _WITHIN_WORDS else " ", html)).strip()
 
 
 def links_in(description: str, shown: Seen) -> int:

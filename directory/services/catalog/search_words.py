@@ -142,11 +142,14 @@ def units(text: str) -> tuple[Unit, ...]:
     folded = fold(text)
     if not folded.isascii():
         return tuple(_unit(written) for written in _PATTERNS[0].findall(folded))
-    unit, parts = _ASCII_PATTERNS
-    return tuple(
-        Unit((written[:MAX_WORD_LENGTH],)) if written.isalnum() or written == ".net" else _joined_unit(written, parts)
-        for written in unit.findall(folded)
-    )
+    return tuple(map(_ascii_unit, _ASCII_PATTERNS[0].findall(folded)))
+
+
+@lru_cache(2_048)  # the frequent words of all texts
+def _ascii_unit(written: str) -> Unit:
+    if written.isalnum() or written == ".net":
+        return Unit((written[:MAX_WORD_LENGTH],))
+    return _joined_unit(written, _ASCII_PATTERNS[1])
 
 
 def _unit(written: str) -> Unit:
@@ -185,8 +188,8 @@ def indexed_words(*texts: str) -> list[str]:
     by_text = [units(text) for text in texts]
     parts = [[part for unit in some for part in unit.parts] for some in by_text]
     ordered = [word for some in parts if some for word in (*some, BREAK)]
-    composed = [word for some in by_text for unit in some for word in unit.composed]
-    return [ascii_form(word) for word in (*ordered, *composed)]
+    composed = [word for some in by_text for unit in some if len(unit.parts) > 1 for word in unit.composed]
+    return [*map(ascii_form, (*ordered, *composed))]
 
 
 def joined_words(text: str) -> list[str]:

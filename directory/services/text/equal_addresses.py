@@ -72,6 +72,8 @@ def are_duplicates(one: Address, other: Address) -> bool:
     return url_key(one[0]) == url_key(other[0]) and (None in repositories or len(repositories) == 1)
 
 
+# A submission asks several times, and the queue of review for all that it shows each time that it is read.
+@lru_cache(1_024)
 def url_key(url: str) -> str:
     """Return the identity of a URL, as 64 hexadecimal digits: the same for two URLs that probably lead to one page.
 
@@ -82,8 +84,6 @@ def url_key(url: str) -> str:
     return _hashed(_identity(url))
 
 
-# The queue of review asks for the keys of what it shows each time that it is read.
-@lru_cache(1_024)
 def repository_key(url: str | None) -> str | None:
     """Return the identity of a repository, which is that of its address; None without one that is a URL.
 
