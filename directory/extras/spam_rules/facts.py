@@ -254,12 +254,15 @@ def _counted(rows: AnySelect) -> Any:
 def _decided(owner: Any, project: Any) -> Any:
     """How many projects of an owner were approved and rejected at least once, as two columns of one row.
 
-    It counts the projects that are there, and those that are gone.
+    It counts the projects that are there, and those that are gone. A decision raises the version, so the log is not
+    asked about projects that have their first one.
     """
     most = _word(COUNTED_TO)
-    present = select(P.id.label("id")).where(P.owner_id == owner).limit(most).subquery()
-    judged = select(F.project_id.label("id")).where(F.account_id == owner, F.project_id.is_not(None))
-    own = union(select(present.c.id), select(judged.order_by(F.at.desc()).limit(most).subquery().c.id)).subquery()
+    there = select(P.id, P.version).where(P.owner_id == owner).limit(most).cte("there")
+    of_account = select(F.project_id.label("id")).where(F.account_id == owner, F.project_id.is_not(None))
+    judged = of_account.order_by(F.at.desc()).limit(most).subquery()
+    changed = select(there.c.id).where(there.c.version > _ONE)
+    own = union(changed, select(judged.c.id).where(judged.c.id.not_in(select(there.c.id)))).subquery()
     decisions = [_word(events.DECIDED[decision]) for decision in ("approve", "reject")]
     numbers = (func.count(case((A.action == decision, own.c.id)).distinct()) for decision in decisions)
     logged = select(*numbers).join_from(own, AuditEntry, and_(A.project_id == own.c.id, A.action.in_(decisions)))

@@ -540,10 +540,10 @@ def test_judging_takes_two_statements_and_one_more_each_for_numbers_and_notes(
         return [each for each in statements if "rule" in each and "audit_entries (" not in each]
 
     judged()
-    assert [each.split()[0] for each in judged()] == ["SELECT", "INSERT"]
+    assert [each.split()[0] for each in judged()] == ["WITH", "INSERT"]
     rules.add({**ALWAYS, "is": "<"})
     judged()
-    assert [each.split()[0] for each in judged()] == ["SELECT", "INSERT"]
+    assert [each.split()[0] for each in judged()] == ["WITH", "INSERT"]
     for _ in range(3):
         rules.add(ALWAYS)
     judged()
