@@ -11,11 +11,13 @@ import pytest
 from flask import Flask
 from sqlalchemy import NullPool, create_engine, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from directory.db import circuit_breaker, deadline, deadline_connection
 from directory.db.circuit_breaker import CircuitBreaker
+from directory.db.statements import Prepared
+from directory.db.transactions import transaction
 from directory.extensions import db
 from tests.conftest import Database, build
 from tests.support.caching import close_snapshots
@@ -243,3 +245,37 @@ def test_each_thread_has_a_deadline_of_its_own() -> None:
         thread.start()
         thread.join()
     assert found == [60.0]
+
+
+@on_postgresql
+@pytest.mark.parametrize("mode", ["mute", "reset", "trickle"])
+def test_what_waits_to_be_sent_is_lost_with_its_connection_and_not_left_half_done(
+    behind: Flask, world: World, proxy: ChaosProxy, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    rename = Prepared(text("UPDATE categories SET name = :name WHERE slug = 'tools'"))
+    world.category()
+    with behind.app_context():
+        transaction(lambda: rename.later({"name": "First"}))
+
+        def work() -> None:
+            rename.later({"name": "Second"})
+            rename.later({"name": "Third"})
+            proxy.set(mode, 0.02)
+
+        with monkeypatch.context() as brief:
+            brief.setattr(deadline_connection, "GRACE", 0.1)
+            with pytest.raises((DBAPIError, PoolTimeout)), deadline.within(0.3):
+                transaction(work)
+        with world.app.app_context():
+            assert db.session.scalar(text("SELECT name FROM categories")) == "First"
+        proxy.set("pass")
+        until(lambda: is_renamed(rename, "Last"), 20)
+        assert db.session.scalar(text("SELECT name FROM categories")) == "Last"
+
+
+def is_renamed(rename: Prepared, name: str) -> bool:
+    try:
+        transaction(lambda: rename.later({"name": name}))
+    except (DBAPIError, PoolTimeout):
+        return False
+    return True
