@@ -20,7 +20,7 @@ from directory.events import Event
 from directory.extensions import db, modify
 from directory.extras.links import states
 from directory.extras.links.states import FORGE, SHOWN, Entry, Looked
-from directory.models import LinkCheck, LinkCount, LinkState, Project, Review, Status
+from directory.models import Judged, LinkCheck, LinkCount, LinkState, Project, Review, Status
 from directory.services import permissions, turns
 from directory.services.catalog import ways
 from directory.services.catalog.additions import LINKS
@@ -37,8 +37,8 @@ LEASE = timedelta(minutes=3)
 AT_ONCE = 500  # projects that are given their turn in one transaction
 REVISION = "revision."  # begins the names of links in changes that wait
 WATCHED = (Status.LIVE, Status.PENDING)
-CHANGED = {events.PROJECT_SUBMITTED, events.PROJECT_EDIT_APPROVED, events.PROJECT_RETURNED}
-CHANGED |= {event for event in events.TABLE if event.is_edit}
+CHANGED = {events.PROJECT_EDIT_APPROVED, events.PROJECT_RETURNED}
+CHANGED |= {event for event in events.TABLE if event.is_edit or event.judged is Judged.SUBMISSION}
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,8 @@ from directory.services.text.rules import slugify
 
 _GIVE_REASON = update(Review.__table__).where(Review.__table__.c.project_id == bindparam("project"))
 _GIVE_REASON = _GIVE_REASON.values(reason=bindparam("why"))
+# The events of decisions, by the state in which each leaves a project.
+DECISIONS = {event.after: event for event in events.TABLE if event.decision}
 VOTE = ("user_id", "project_id", "created_at")
 
 
@@ -188,8 +190,7 @@ def _entries(draft: Draft, key: str, decided_by: int | None) -> Iterator[dict[st
             "reason": draft.rejection_reason,
             "waited_seconds": (draft.decided_at - draft.submitted_at).total_seconds(),
         }
-        action = events.PROJECT_APPROVED if draft.status is Status.LIVE else events.PROJECT_REJECTED
-        yield _entry(action, draft.decided_at, draft, key, **decision)
+        yield _entry(DECISIONS[draft.status], draft.decided_at, draft, key, **decision)
     if draft.picked is not None:
         live = Status.LIVE.value
         yield _entry(
