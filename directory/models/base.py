@@ -151,10 +151,7 @@ class Pictures(TypeDecorator[list[dict[str, Any]]]):
 
 
 class OwnValues(TypeDecorator[dict[str, Any]]):
-    """The values of a project's own fields by name; stored as null if there are none.
-
-    They are read in the order of their names, which PostgreSQL does not keep.
-    """
+    """The values of a project's own fields by name; stored as null if there are none."""
 
     impl = JsonIds
     cache_ok = True
@@ -165,7 +162,7 @@ class OwnValues(TypeDecorator[dict[str, Any]]):
 
     def process_result_value(self, value: Any, _dialect: Dialect) -> dict[str, Any]:
         """The values."""
-        return dict(sorted(value.items())) if value else {}
+        return value or {}
 
 
 Id = Annotated[int, mapped_column(BigId, primary_key=True)]

@@ -67,6 +67,24 @@ class Definitions(dict[str, OwnField]):
 
     stamp = 0
 
+    def __init__(self, *fields: Any, **named: Any) -> None:
+        super().__init__(*fields, **named)
+        self._seen: dict[tuple[int, bool], list[tuple[str, Mapping[str, bool], bool]]] = {}
+
+    def seen_in(self, category_id: int, *, to_all: bool) -> list[tuple[str, Mapping[str, bool], bool]]:
+        """The fields that readers of a category's projects see: name, choices, and whether several may be chosen.
+
+        Found once for a category, since each project that is read needs them.
+        """
+        key = category_id, to_all
+        if key not in self._seen:
+            self._seen[key] = [
+                (name, field.choices, field.kind is Kind.CHOICES)
+                for name, field in self.items()
+                if field.is_in(category_id) and not (to_all and field.is_private)
+            ]
+        return self._seen[key]
+
 
 NONE = Definitions()
 _STAMP = Prepared(select(FIELDS_STAMP))
@@ -102,14 +120,16 @@ def present() -> Definitions:
 
 def shown(values: Mapping[str, Any], defined: Definitions, category_id: int, *, to_all: bool) -> Values:
     """The values of a project that a reader sees: public ones, or with `to_all` false all that its category has."""
-    return {
-        name: known
-        for name, field in defined.items()
-        if name in values
-        and not (to_all and field.is_private)
-        and field.is_in(category_id)
-        and (known := field.known(values[name])) is not None
-    }
+    seen = {}
+    for name, choices, are_several in defined.seen_in(category_id, to_all=to_all):
+        value = values.get(name)
+        if are_several and value is not None:
+            value = [choice for choice in choices if choice in value] or None
+        elif choices and value not in choices:
+            continue
+        if value is not None:
+            seen[name] = value
+    return seen
 
 
 def stored(values: Mapping[str, Any], defined: Definitions) -> Values:
