@@ -8,10 +8,11 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, or_, select, update
+from sqlalchemy import case, select, update
 
 from directory.db.transactions import insert_into, transaction
 from directory.extensions import db, modify
+from directory.extras.links.states import is_over
 from directory.extras.links.transport import HostBusy
 from directory.models import LinkHost
 from directory.services.clock import database_clock
@@ -48,8 +49,8 @@ class Turns:
         at = self.clock()
         held = {"next_at": at + BETWEEN, "leased_until": at + HELD, "lease_token": token}
         taking = insert_into(LinkHost).values(host=host, **held)
-        is_free = _is_over(LinkHost.next_at, at, timedelta(seconds=LONGEST))
-        is_free &= LinkHost.leased_until.is_(None) | _is_over(LinkHost.leased_until, at, HELD)
+        is_free = is_over(LinkHost.next_at, at, timedelta(seconds=LONGEST))
+        is_free &= LinkHost.leased_until.is_(None) | is_over(LinkHost.leased_until, at, HELD)
         taking = taking.on_conflict_do_update(index_elements=["host"], set_=held, where=is_free)
         if db.session.scalar(taking.returning(LinkHost.host)) is not None:
             return 0.0
@@ -68,8 +69,3 @@ class Turns:
                 modify(update(LinkHost).where(LinkHost.host == host, LinkHost.lease_token == token).values(free))
 
             transaction(end)
-
-
-def _is_over(time: Any, at: datetime, longest: timedelta) -> ColumnElement[bool]:
-    """Whether a time has come, or is so late that only a clock that was wrong can have set it."""
-    return or_(time <= at, time > at + longest)

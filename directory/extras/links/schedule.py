@@ -265,9 +265,8 @@ def _count(looked: Looked) -> None:
 
 
 def _is_free(at: datetime) -> Any:
-    """Whether nobody looks at a project. Only a wrong clock gives a lease that ends later than LEASE from now."""
-    until = LinkCheck.leased_until
-    return or_(until.is_(None), until <= at, until > at + LEASE)
+    """Whether nobody looks at a project."""
+    return or_(LinkCheck.leased_until.is_(None), states.is_over(LinkCheck.leased_until, at, LEASE))
 
 
 def _due(at: datetime) -> list[Any]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from sqlalchemy import ColumnElement, or_
+
 from directory.models import LinkState
 from directory.services.clock import timestamp
 
@@ -89,6 +91,14 @@ def next_turn(project_id: int, at: datetime, days: int) -> datetime:
     period = timedelta(days=days)
     first = EPOCH + period * (project_id * _GOLDEN % 1)
     return first + period * ((at - first) // period + 1)
+
+
+def is_over(time: Any, at: datetime, longest: timedelta) -> ColumnElement[bool]:
+    """Whether a time, set to `longest` from then at most, has come, or only a wrong clock can have set it.
+
+    `at` may be somewhat earlier than when another process set the time, which says nothing about that one's clock.
+    """
+    return or_(time <= at, time > at + 2 * longest)
 
 
 def is_misplanned(due: Any, at: datetime, days: int) -> Any:

@@ -170,6 +170,13 @@ def test_times_that_a_wrong_clock_or_another_setting_left_do_not_stick(directory
     assert clock.waited == []
 
 
+def test_whoever_asks_with_the_time_of_before_takes_nothing_that_is_leased(directory: Directory) -> None:
+    """The time is read first, and another may read it later and be quicker."""
+    project, at = directory.world.project(status="pending"), now()
+    assert [watch.project_id for watch in directory.run(lambda: schedule.take(9, at))] == [project]
+    assert directory.run(lambda: schedule.take(9, at - timedelta(minutes=1))) == []
+
+
 def test_of_several_who_take_at_once_each_project_is_taken_once(directory: Directory) -> None:
     ids = [directory.world.project(status="pending") for _ in range(6)]
     barrier, taken = Barrier(4), list[int]()
