@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import MappingProxyType
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, InternalError, OperationalError
@@ -59,6 +60,7 @@ OUT_OF_REACH = "the database cannot be reached"
 
 
 Refusal = DirectoryError | Callable[[], DirectoryError]
+is_refusing = ContextVar("directory.is_refusing", default=False)  # whether a block of `refusing` is to get the errors
 
 
 @contextmanager
@@ -71,6 +73,7 @@ def refusing(**errors: Refusal) -> Iterator[None]:
     For a unique constraint SQLite names the columns, not the constraint: "t.a, t.b" for `uq_t_a_b`. So that text is
     compared with the columns of the constraint.
     """
+    token = is_refusing.set(True)
     try:
         yield
     except IntegrityError as error:
@@ -82,6 +85,8 @@ def refusing(**errors: Refusal) -> Iterator[None]:
             db.session.rollback()
             raise refusal() from error
         raise
+    finally:
+        is_refusing.reset(token)
 
 
 def _violates(error: IntegrityError, name: str) -> bool:

@@ -23,6 +23,7 @@ from directory.db.compiled import (
     borrowed,
     errors_of,
 )
+from directory.db.errors import is_refusing
 from directory.db.transactions import in_transaction
 from directory.extensions import db
 
@@ -62,9 +63,10 @@ class Prepared:
         """Run it where nobody needs its rows, in a transaction without a round trip of its own.
 
         PostgreSQL gets it with the next statement of the transaction, or before the commit, and that raises its errors.
-        In a savepoint it runs at once: SQLAlchemy does not roll back to one whose release fails.
+        It runs at once where `refusing` is to name those, and in a savepoint: SQLAlchemy does not roll back to one
+        whose release fails.
         """
-        self._run(parameters, later=not db.session().in_nested_transaction())
+        self._run(parameters, later=not (is_refusing.get() or db.session().in_nested_transaction()))
 
     def first(self, parameters: dict[str, Any]) -> Row | None:
         """The first row, or None."""

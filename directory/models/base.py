@@ -151,7 +151,10 @@ class Pictures(TypeDecorator[list[dict[str, Any]]]):
 
 
 class OwnValues(TypeDecorator[dict[str, Any]]):
-    """The values of a project's own fields by name; stored as null if there are none."""
+    """The values of a project's own fields by name; stored as null if there are none.
+
+    They are read in the order of their names, which PostgreSQL does not keep.
+    """
 
     impl = JsonIds
     cache_ok = True
@@ -162,7 +165,7 @@ class OwnValues(TypeDecorator[dict[str, Any]]):
 
     def process_result_value(self, value: Any, _dialect: Dialect) -> dict[str, Any]:
         """The values."""
-        return value or {}
+        return dict(sorted(value.items())) if value else {}
 
 
 Id = Annotated[int, mapped_column(BigId, primary_key=True)]
