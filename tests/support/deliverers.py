@@ -18,7 +18,7 @@ from flask import Flask
 
 import config
 from directory import create_app
-from directory.runtime.housekeeping import deliver
+from directory.runtime.delivering import deliver
 from directory.services.delivery.schedule import DeliveryPolicy
 
 ROOT = Path(__file__).resolve().parents[2]
