@@ -119,14 +119,18 @@ class DeadlineConnection(psycopg.Connection[Any]):
 
         If a queued statement fails, the transaction is rolled back, as when PostgreSQL refuses a commit.
         """
+        if self.pgconn.transaction_status == TransactionStatus.IDLE:
+            return
+        if self._is_behind:
+            self.pgconn.send_query_params(b"COMMIT", None)
+        else:
+            self.pgconn.send_query(b"COMMIT")
         try:
-            self.catch_up()
+            self.result()
         except psycopg.Error:
-            self.rollback()
+            with suppress(psycopg.Error):
+                self.rollback()
             raise
-        self._is_cancelled = False
-        super().commit()
-        self._require_certainty()
 
     def rollback(self) -> None:
         """Roll back, whatever becomes of queued statements. Raises psycopg.Error."""

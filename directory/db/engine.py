@@ -4,7 +4,7 @@ import json
 import math
 import os
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -17,7 +17,7 @@ from directory.db import clock
 SQLITE_BUSY_MILLISECONDS = 4_500
 BUSY_TIMEOUT = "busy_timeout"  # execution option: milliseconds for which a writer waits for the write lock
 # The letters of texts as they are: escaped, an ideograph takes up to four times the bytes.
-as_json = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
+as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 OVERRIDING = ("PGTZ", "PGDATESTYLE")  # environment variables by which libpq would override our settings
 
 

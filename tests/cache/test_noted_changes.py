@@ -232,6 +232,15 @@ def test_a_vote_notes_itself_once_and_nothing_else(app: Flask, world: World) -> 
 
 
 @on_postgresql
+def test_a_transaction_notes_once_that_anything_may_have_changed(app: Flask, world: World) -> None:
+    for status in ("pending", "live"):
+        world.project(status=status, tags=["one", "two"])
+    with app.app_context(), db.engine.connect() as connection:
+        of_anything = "SELECT count(*) FROM changes WHERE project_id IS NULL GROUP BY transaction"
+        assert {*connection.scalars(text(of_anything))} == {1}
+
+
+@on_postgresql
 @pytest.mark.response_cache
 def test_a_vote_leaves_the_pages_of_other_categories_stored(app: Flask, world: World, api: Api) -> None:
     world.project(category="tools", votes=1), world.project(category="tools", votes=2)

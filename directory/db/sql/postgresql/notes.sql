@@ -5,7 +5,7 @@
 -- The latter makes every earlier row superfluous; one in a thousand also deletes them. They are deleted seldom, because
 -- a search for what to delete reads every note that an old transaction keeps from being vacuumed. Votes are noted where
 -- they end, at `standings`: a repair of that table is noted as well, and a vote still runs two triggers. A note without
--- a category, as the version before wrote it, concerns every page.
+-- a category, as the version before wrote it, concerns every page. A transaction notes once that anything may have changed.
 
 CREATE OR REPLACE FUNCTION note_votes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -23,8 +23,11 @@ CREATE OR REPLACE FUNCTION note_anything() RETURNS trigger LANGUAGE plpgsql AS $
 BEGIN
     IF random() < 0.001 THEN
         DELETE FROM changes WHERE ctid = ANY (ARRAY(SELECT c.ctid FROM changes c FOR UPDATE SKIP LOCKED));
+    ELSIF current_setting('directory.noted', true) = pg_current_xact_id()::text THEN
+        RETURN NULL;
     END IF;
     INSERT INTO changes DEFAULT VALUES;
+    PERFORM set_config('directory.noted', pg_current_xact_id()::text, true);
     RETURN NULL;
 END $$;
 
