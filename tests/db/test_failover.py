@@ -135,6 +135,7 @@ def unconfirmed() -> Iterator[Flask]:
             connection.execute("ALTER SYSTEM SET synchronous_standby_names = 'gone'")
             connection.execute("SELECT pg_reload_conf()")
             until(lambda: connection.execute("SHOW synchronous_standby_names").fetchone() == ("gone",))
+            connection.execute("CHECKPOINT")  # its process tells the others that commits wait, once it has reloaded
         yield app
         close(app)
 
