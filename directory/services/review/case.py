@@ -353,9 +353,9 @@ def leave_out(review: Review, at: datetime) -> None:
 
 def flush(cases: Collection[Case]) -> None:
     """Write the cases: what has ended first. Raises Invalid if a category that one names is deleted at this moment."""
+    db.session.flush()  # the projects
+    _change_each([each for case in cases for each in case.ended])  # which names no category any more
     with refusing(fk_reviews_category_categories=lambda: Invalid.field("category", fields.NO_CATEGORY)):
-        db.session.flush()  # the projects
-        _change_each([each for case in cases for each in case.ended])
         open_ = [(case.review, case.stored) for case in cases if case.review is not None]
         _change_each([each for each in open_ if each[1] is not None])
         _add_each([review for review, stored in open_ if stored is None])
@@ -384,8 +384,8 @@ def _change_each(changed: Iterable[tuple[Review, dict[str, Any] | None]]) -> Non
             by_names.setdefault(names, []).append({"review_id": review.id, **row})
     for names, rows in by_names.items():
         statement = _writing(names)
-        if len(rows) == 1:  # where it names a category, whose refusal `flush` waits for, at once
-            (statement.all if "category" in names else statement.later)(rows[0])
+        if len(rows) == 1:
+            statement.later(rows[0])
         else:
             db.session.connection().execute(statement.statement, rows)
 
