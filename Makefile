@@ -10,7 +10,7 @@ PYTHON ?= python3
 WORKERS ?= 3
 TESTS ?= not slow
 # These start whole servers and browsers: half the time of the suite. A path in PYTEST_ARGS runs them all the same.
-LEFT_OUT ?= tests/runtime tests/system tests/web
+LEFT_OUT ?= tests/runtime tests/system tests/web $(wildcard tests/extras/*/test_console*.py tests/extras/*/test_browser.py)
 PYTEST_ARGS ?=
 # On which database a test runs that can run on both. Empty is on each of them: where PYTEST_ARGS asks for some tests.
 DATABASES ?= $(if $(PYTEST_ARGS),,sqlite)
