@@ -43,7 +43,7 @@ from directory.http.headers import of_app
 from directory.services.accounts import last_uses, sessions
 from directory.services.accounts.sessions import Credential
 
-CAPACITY = 6 * 2**20  # bytes of responses in the memory of a process
+CAPACITY = 16 * 2**20  # bytes of responses in the memory of a process: some 600 pages of lists
 OVERHEAD = 1_600  # bytes that an entry takes on top of its body, with the places of the personal parts
 LOOP_QUERY_SECONDS = 0.03  # after so much of an iteration the event loop does not begin to read single objects
 READERS_MAX = 64  # signed-in reads that an iteration answers: each takes 0.1 ms, or 0.5 ms on the longest pages
