@@ -162,7 +162,10 @@ class World:
     def category(self, slug: str = "tools", name: str | None = None) -> str:
         """A category, made where none has this slug or had it before."""
         with self.app.app_context():
-            if category_slugs.id_of(slug) is None:
+            # Not by `id_of`: the release before lacks a table that it reads (tests/system/chaos/upgrading.py).
+            with db.engine.connect() as connection:
+                there = connection.scalar(select(category_slugs.id_asked_for()), {"category": slug})
+            if there is None:
                 # Like tokens not by the rule, because of the log.
                 transaction(lambda: db.session.add(Category(slug=slug, name=name or slug.title())))
         return slug

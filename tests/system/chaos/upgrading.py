@@ -188,7 +188,7 @@ class Traffic:
 
 
 # Members of a project that the release does not have. Nothing is in them before somebody uses what they are for.
-ADDED = {"repository", "dead_since", "picked", "links"}
+ADDED = {"repository", "dead_since", "picked", "links", "fields"}
 
 
 class Seen(NamedTuple):
@@ -216,7 +216,7 @@ def seen(at: Stage, query: str, first: int) -> Seen:
     """What the service says now of projects with a case, and of all from an id on, and the cases by a query."""
     others = {member.id for member in at.members[-AUTHORS:]}
     answers = {
-        number: {name: value for name, value in item.items() if value is not None or name not in ADDED}
+        number: {name: value for name, value in item.items() if value or name not in ADDED}
         for number, item in released.answers(at, first).items()
         if item["owner"]["id"] not in others
     }
