@@ -81,7 +81,7 @@ class DeadlineConnection(psycopg.Connection[Any]):
     servers: Servers
     server: str  # the name of its server in `servers`
     is_pooled = False  # whether it goes through a connection pooler
-    _is_behind = False  # whether statements were queued whose results nobody has read
+    _is_behind = False  # whether results of queued statements have still to be read
     _is_cancelled = False  # whether the server was asked to cancel the last statement
 
     @property
@@ -90,11 +90,11 @@ class DeadlineConnection(psycopg.Connection[Any]):
         return self.server != self.servers.current
 
     def queue(self) -> bool:
-        """Have what is sent next wait for the next `result`, and return whether that is possible.
+        """Queue the statement that is sent next, and return whether it can be queued.
 
-        PostgreSQL gets the queued statements and the one after them at once. If one fails, those behind it are not run,
-        and its error is raised. Only within a transaction: otherwise nobody might wait for them. Not every pooler of
-        connections knows about it.
+        The next `result` sends the queued statements to PostgreSQL together with the one after them. If one fails, the
+        later ones are not run, and its error is raised. Outside of a transaction nothing is queued, because no `result`
+        might follow, and behind a pooler nothing is, because it may not support that.
         """
         if self.autocommit or self.is_pooled:
             return False
@@ -185,7 +185,7 @@ class DeadlineConnection(psycopg.Connection[Any]):
         return results[-1]
 
     def _results(self, give_up_at: float) -> Iterator[PGresult]:
-        """The results of what was sent: those of one statement, or of queued ones up to the sign that these are all."""
+        """The results of one statement or, where some were queued, of all up to the mark behind the last one."""
         libpq = self.pgconn
         while True:
             while libpq.is_busy():

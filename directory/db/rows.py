@@ -21,7 +21,7 @@ def add(model: Any, row: Mapping[str, Any]) -> int:
 
 
 def add_later(model: Any, row: Mapping[str, Any]) -> None:
-    """The same for a row whose id nobody needs: without a round trip of its own (`Prepared.later`)."""
+    """Add a row whose id nobody needs, without a round trip of its own (`Prepared.later`)."""
     expressions, values = _split(row)
     _insert(model.__table__, tuple(values), tuple(expressions.items())).later(values)
 

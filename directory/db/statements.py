@@ -60,9 +60,9 @@ class Prepared:
         return self._run(parameters)
 
     def later(self, parameters: dict[str, Any]) -> None:
-        """Run it where nobody needs its rows, in a transaction without a round trip of its own.
+        """Run it without returning rows; in a transaction it takes no round trip of its own.
 
-        PostgreSQL gets it with the next statement of the transaction, or before the commit, and that raises its errors.
+        PostgreSQL gets it with the next statement of the transaction, or before the commit, which raises its errors.
         It runs at once where `refusing` is to name those, and in a savepoint: SQLAlchemy does not roll back to one
         whose release fails.
         """

@@ -265,7 +265,7 @@ def _count(looked: Looked) -> None:
 
 
 def _is_free(at: datetime) -> Any:
-    """Whether nobody looks at a project."""
+    """Whether no process has a lease on a project."""
     return or_(LinkCheck.leased_until.is_(None), states.is_over(LinkCheck.leased_until, at, LEASE))
 
 

@@ -5,7 +5,8 @@
 -- The latter makes every earlier row superfluous; one in a thousand also deletes them. They are deleted seldom, because
 -- a search for what to delete reads every note that an old transaction keeps from being vacuumed. Votes are noted where
 -- they end, at `standings`: a repair of that table is noted as well, and a vote still runs two triggers. A note without
--- a category, as the version before wrote it, concerns every page. A transaction notes once that anything may have changed.
+-- a category, as the version before wrote it, concerns every page. A transaction notes once that anything may have
+-- changed.
 
 CREATE OR REPLACE FUNCTION note_votes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
