@@ -100,9 +100,9 @@ def counted(costs: list[float]) -> Iterator[None]:
 
 
 def _measured(fetch: Any, costs: list[float], used: Callable[[Any], int]) -> Any:
-    def fetched(self: Any, connection: Any, values: Any) -> Any:
+    def fetched(self: Any, connection: Any, *given: Any) -> Any:
         began = used(connection)
-        rows = fetch(self, connection, values)
+        rows = fetch(self, connection, *given)
         costs.append((used(connection) - began) / 1e6)
         return rows
 

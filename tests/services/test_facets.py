@@ -90,9 +90,11 @@ def _expected(
 
 
 def counted(ids: list[int], filters: Filters, most: int) -> list[int]:
-    """The projects of a list that are counted: the newest, of a search with certainly more some, each for several."""
+    """The projects of a list that are counted: the newest. Where more are certain, some of these, each for several."""
     found_by = ways.matched(filters)
-    part = facets.PART if found_by is not None and found_by.matches == shapes.CAPPED else 1
+    way = None if found_by is None else found_by.matches
+    is_certain = way == shapes.CAPPED or (filters.own is not None and way == "" and len(ids) > most)
+    part = facets.PART if is_certain else 1
     return ids[: most // part] * part
 
 

@@ -1,8 +1,8 @@
 """What a list can be narrowed to: categories, the most used tags and own fields of its projects, with their numbers.
 
 Of a list with more than `search.MOST` projects the newest ones are counted. They do not depend on votes, and neither
-does an answer that shows them. Of a search that is known to have more, the numbers are estimated from the newest
-quarter of these: to test so many texts is what takes long.
+does an answer that shows them. Of a search, or a list by own fields, that is known to have more, the numbers are
+estimated from the newest quarter of these: to test so many texts or values is what takes long.
 
 Counting takes much longer than reading a page of the list. So the process stores what was counted.
 """
@@ -40,7 +40,7 @@ from directory.services.catalog.own_fields import OwnField
 from directory.services.catalog.stored_counts import StoredCounts
 
 MOST = 10  # tags
-PART = 4  # of the newest projects of such a search so many times fewer are counted
+PART = 4  # of the newest projects of such a list so many times fewer are counted
 LOOK = 0.06  # what reading one project of a list takes, as so many times the look at one that an index of tags names
 COLLECTING = 4  # what collecting a project with a value takes, as so many times the look-up of one project's value
 # Projects with a tag. PostgreSQL would compare with more than 131,072 one by one, where work_mem is 4 MB.
@@ -146,7 +146,7 @@ def _counted(
         return Facets({}, {}, {}, capped=False)
     names, dialect, matches = tuple(found_by.narrowing), db.engine.dialect.name, found_by.matches
     is_scan, is_collected = matches in {shapes.CAPPED, shapes.MANY}, matches in {shapes.TESTED, shapes.COLLECTED}
-    part = PART if matches == shapes.CAPPED else 1
+    is_sampled = matches == shapes.CAPPED
     if filters.tag is not None and not filters.has_several_tags:
         if not matches:
             matches, names = _way(filters.tag, names, live)
@@ -154,12 +154,14 @@ def _counted(
             names = _scanned(sum(tags.used([filters.tag]).values()), names)
     if filters.own is not None and not matches:
         number = ways.number(filters, found_by)
-        is_collected = number * number * COLLECTING < search.MOST * live
+        is_sampled = number > search.MOST
+        is_collected = number * number * COLLECTING * (PART if is_sampled else 1) < search.MOST * live
         names = own_filters.by_each(names, is_of_each=not is_collected)
     if is_scan and dialect == "sqlite" and live <= LISTED:
         names = tuple("q_in_memory" if name == "q" else name for name in names)
     shape = shapes.ListShape(names, filters.status, dialect, matches=matches)
     own = [name for name, field in fields.items() if field.kind in own_filters.COUNTED] if FIELD in kinds else []
+    part = PART if is_sampled else 1
     with by_index() if is_collected else nullcontext():
         named = {NAMED.format(number): name for number, name in enumerate(own)}
         rows = _statement(shape, search.MOST // part, kinds, len(own)).all({**found_by.given, **named})
