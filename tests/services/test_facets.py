@@ -93,8 +93,8 @@ def counted(ids: list[int], filters: Filters, most: int) -> list[int]:
     """The projects of a list that are counted: the newest. Where more are certain, some of these, each for several."""
     found_by = ways.matched(filters)
     way = None if found_by is None else found_by.matches
-    is_certain = way == shapes.CAPPED or (filters.own is not None and way == "" and len(ids) > most)
-    part = facets.PART if is_certain else 1
+    is_known = filters.own is not None or filters.has_several_tags or {*filters.given()} == {"status", "tag"}
+    part = facets.PART if way == shapes.CAPPED or (way == "" and is_known and len(ids) > most) else 1
     return ids[: most // part] * part
 
 

@@ -147,7 +147,7 @@ class FacetsOutput(Strict):
         required=True,
         metadata={
             "description": f"Whether more than {MOST:,} projects match; then the newest {MOST:,} are counted. "
-            "Of a search, or a list by own fields, the numbers may be estimated from some of these."
+            "Of a search, or a list by tags or own fields, the numbers may be estimated from some of these."
         },
     )
     fields = fields.Dict(  # type: ignore[assignment]

@@ -1,8 +1,8 @@
 """What a list can be narrowed to: categories, the most used tags and own fields of its projects, with their numbers.
 
 Of a list with more than `search.MOST` projects the newest ones are counted. They do not depend on votes, and neither
-does an answer that shows them. Of a search, or a list by own fields, that is known to have more, the numbers are
-estimated from the newest quarter of these: to test so many texts or values is what takes long.
+does an answer that shows them. Of a search, or a list by tags or own fields, that is known to have more, the numbers
+are estimated from the newest quarter of these: to find so many takes long.
 
 Counting takes much longer than reading a page of the list. So the process stores what was counted.
 """
@@ -142,26 +142,24 @@ def _counted(
     filters: Filters, found_by: ways.Matched | None, kinds: tuple[str, ...], live: int, fields: Fields
 ) -> Facets:
     """The numbers of these kinds, as one statement counts them."""
-    if found_by is None:
+    if found_by is None or found_by.is_empty:
         return Facets({}, {}, {}, capped=False)
     names, dialect, matches = tuple(found_by.narrowing), db.engine.dialect.name, found_by.matches
     is_scan, is_collected = matches in {shapes.CAPPED, shapes.MANY}, matches in {shapes.TESTED, shapes.COLLECTED}
-    is_sampled = matches == shapes.CAPPED
     if filters.tag is not None and not filters.has_several_tags:
         if not matches:
             matches, names = _way(filters.tag, names, live)
         elif is_scan:  # few of the list have the tag: only their words are looked up
             names = _scanned(sum(tags.used([filters.tag]).values()), names)
+    number = 0 if matches else _known(filters, found_by)
+    part = PART if matches == shapes.CAPPED or number > search.MOST else 1
     if filters.own is not None and not matches:
-        number = ways.number(filters, found_by)
-        is_sampled = number > search.MOST
-        is_collected = number * number * COLLECTING * (PART if is_sampled else 1) < search.MOST * live
+        is_collected = number * number * COLLECTING < search.MOST // part * live
         names = own_filters.by_each(names, is_of_each=not is_collected)
     if is_scan and dialect == "sqlite" and live <= LISTED:
         names = tuple("q_in_memory" if name == "q" else name for name in names)
     shape = shapes.ListShape(names, filters.status, dialect, matches=matches)
     own = [name for name, field in fields.items() if field.kind in own_filters.COUNTED] if FIELD in kinds else []
-    part = PART if is_sampled else 1
     with by_index() if is_collected else nullcontext():
         named = {NAMED.format(number): name for number, name in enumerate(own)}
         rows = _statement(shape, search.MOST // part, kinds, len(own)).all({**found_by.given, **named})
@@ -193,6 +191,12 @@ def _values(text: str, kind: Kind) -> list[str]:
     if kind is Kind.CHOICES:
         return json.loads(text)  # type: ignore[no-any-return]
     return [TRUTHS.get(text, text)] if kind is Kind.TRUTH else [text]
+
+
+def _known(filters: Filters, found_by: ways.Matched) -> int:
+    """The number of projects of a list by tags or own fields; 0 if it is not known."""
+    is_known = filters.own is not None or filters.has_several_tags or {*filters.given()} == {"status", "tag"}
+    return ways.number(filters, found_by) if is_known else 0
 
 
 def _way(tag: str, names: tuple[str, ...], live: int) -> tuple[str, tuple[str, ...]]:

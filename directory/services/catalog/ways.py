@@ -77,6 +77,11 @@ class Matched(NamedTuple):
     counted: search_counts.Matches | None
     total: int | None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether a query is known to have no match. Then no statement has to ask the index of words again."""
+        return self.counted is not None and self.counted.number == 0
+
 
 def matched(filters: Filters, least: int | None = None) -> Matched | None:
     """How the projects that match `filters` are found; None if nothing matches: for example, the query has no word.
@@ -122,6 +127,8 @@ def rows(
 ) -> tuple[list[Row], int]:
     """The rows of a page and one more, and the number of all: of a query's matches at most `search.MOST` + 1."""
     narrowing, given, matches, counted, total = found_by
+    if found_by.is_empty:
+        return [], 0
     dialect, names = db.engine.dialect.name, tuple(narrowing)
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
     if sort == "best" and matches == shapes.CAPPED and set(names) <= best_match.NARROWED_BY:

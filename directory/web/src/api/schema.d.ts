@@ -4818,7 +4818,7 @@ export interface components {
         Facets: {
             categories: components["schemas"]["FacetOfCategory"][];
             tags: components["schemas"]["FacetOfTag"][];
-            /** @description Whether more than 10,000 projects match; then the newest 10,000 are counted. Of a search, or a list by own fields, the numbers may be estimated from some of these. */
+            /** @description Whether more than 10,000 projects match; then the newest 10,000 are counted. Of a search, or a list by tags or own fields, the numbers may be estimated from some of these. */
             capped: boolean;
             /** @description Of the operator's own fields that are facets and have choices, by their names. */
             fields: {
