@@ -132,6 +132,16 @@ def by_index() -> Iterator[None]:
 
 
 @contextmanager
+def in_order() -> Iterator[None]:
+    """Have PostgreSQL read the order of an index in the block, for a list of which it expects few rows.
+
+    Without statistics it expects few of any list, and would collect and sort all of it.
+    """
+    with _planning(enable_seqscan="off", enable_bitmapscan="off"):
+        yield
+
+
+@contextmanager
 def by_bitmap() -> Iterator[None]:
     """Have PostgreSQL collect matches by indexes in the block, where it would look for the first ones in a table."""
     with _planning(enable_seqscan="off", enable_indexscan="off", enable_indexonlyscan="off"):

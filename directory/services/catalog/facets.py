@@ -9,7 +9,7 @@ Counting takes much longer than reading a page of the list. So the process store
 
 import json
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from sqlalchemy import Text, bindparam, cast, func, literal_column, select, true
 
 from directory.db.paging import AnySelect, carried, directed, windowed
 from directory.db.statements import Prepared
-from directory.db.transactions import by_index
+from directory.db.transactions import by_index, in_order
 from directory.extensions import db
 from directory.models import Project, Status
 from directory.services.catalog import (
@@ -160,7 +160,7 @@ def _counted(
         names = tuple("q_in_memory" if name == "q" else name for name in names)
     shape = shapes.ListShape(names, filters.status, dialect, matches=matches)
     own = [name for name, field in fields.items() if field.kind in own_filters.COUNTED] if FIELD in kinds else []
-    with by_index() if is_collected else nullcontext():
+    with _plan(matches, is_collected=is_collected):
         named = {NAMED.format(number): name for number, name in enumerate(own)}
         rows = _statement(shape, search.MOST // part, kinds, len(own)).all({**found_by.given, **named})
     numbers: dict[str, dict[str, int]] = {TAG: {}, CATEGORY: {}, FIELD: {}, ALL: {}}
@@ -191,6 +191,13 @@ def _values(text: str, kind: Kind) -> list[str]:
     if kind is Kind.CHOICES:
         return json.loads(text)  # type: ignore[no-any-return]
     return [TRUTHS.get(text, text)] if kind is Kind.TRUTH else [text]
+
+
+def _plan(matches: str, *, is_collected: bool) -> AbstractContextManager[None]:
+    """What the planner of PostgreSQL may choose for projects that are found so."""
+    if is_collected:
+        return by_index()
+    return nullcontext() if matches in {*shapes.BY_INDEX, shapes.TAGGED} else in_order()
 
 
 def _known(filters: Filters, found_by: ways.Matched) -> int:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Float, Text, bindparam, literal_column, select
+from sqlalchemy import ColumnElement, Float, Text, bindparam, func, literal_column, select
 
 from directory.db.statements import among
 from directory.models import ProjectField
@@ -94,14 +94,21 @@ def condition(name: str, project_id: Any, category_id: Any, dialect: str) -> Col
         is_met = (F.field == field) & among(F.value, dialect, f"{_CONDITION}values_{number}", Text)
     else:
         first, last = (bindparam(f"{_CONDITION}{end}_{number}", type_=Float(53)) for end in ("first", "last"))
-        # For each project SQLite would read the whole range of the index of numbers.
-        name, value = (unindexed(column, dialect) if is_of_each else column for column in (F.field, F.number))
+        name, value = (_unindexed(column, dialect) if is_of_each else column for column in (F.field, F.number))
         is_met = (name == field) & value.between(first, last)
     ids = select(F.project_id).where(is_met)
     if is_of_each:
         one = ids.where(F.project_id == project_id).limit(literal_column("1")).correlate(project_id.table)
         return one.scalar_subquery().is_not(None)  # EXISTS may become a join
     return project_id.in_(ids)  # type: ignore[no-any-return]
+
+
+def _unindexed(column: Any, dialect: str) -> Any:
+    """The column for a condition on one project: so neither database reads the whole range of the index of numbers.
+
+    SQLite always would, PostgreSQL where it has no statistics.
+    """
+    return unindexed(column, dialect) if dialect == "sqlite" else func.coalesce(column, column)
 
 
 def narrower(

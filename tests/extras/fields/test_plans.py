@@ -3,10 +3,12 @@
 import re
 from typing import Any
 
+import pytest
 from flask import Flask
 from sqlalchemy import text
 
 from directory.extensions import db
+from directory.services.catalog import facets, search
 from tests.db.test_plans import app, many, migrated, plans  # noqa: F401 (fixtures)
 from tests.extras.fields.test_fields import FIELDS, LICENSE, OTHERS, define
 from tests.support.factories import World
@@ -22,6 +24,7 @@ def test_lists_read_values_along_and_are_narrowed_by_an_index(
     many: Flask,  # noqa: F811
     world: World,
     statements: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     admin = world.caller(world.admin())
     before = _number(statements, admin, "/api/projects?limit=5")
@@ -45,6 +48,16 @@ def test_lists_read_values_along_and_are_narrowed_by_an_index(
                 # PostgreSQL reads the standings of so few projects whole where a join costs less so.
                 assert not re.search(r"Seq Scan on (projects|project_fields)", plan), (query, sort, plan)
                 assert not re.search(r"SCAN (projects|standings|project_fields)\b(?! USING)", plan), (query, sort, plan)
+    # What a list of very many is narrowed to: each project is looked up, and not a range of values for each.
+    monkeypatch.setattr(search, "MOST", 100)
+    monkeypatch.setattr(facets.stored, "most", 0)
+    if dialect == "postgresql":
+        with many.app_context(), db.engine.begin() as connection:
+            connection.execute(text("DELETE FROM pg_statistic WHERE starelid = 'project_fields'::regclass"))
+    found = plans(many, admin, "/api/projects/facets?field.price=..400")
+    [counted] = [plan for plan in found if "project_fields" in plan and "listed_at" in plan]
+    assert "ix_project_fields_project_id" in counted
+    assert "ix_project_fields_field_number" not in counted, counted
     for name in ("license", "price"):
         assert admin.get(f"{FIELDS}/{name}").json["projects"] > 0
 
