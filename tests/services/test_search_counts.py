@@ -166,6 +166,19 @@ def test_a_count_within_a_transaction_is_not_stored(places: Any, statements: lis
     assert counting(statements, lambda: transaction(lambda: newest(COMMON)))
 
 
+def test_a_search_with_a_word_of_no_project_asks_for_the_projects_of_all_words_once_at_most(
+    app: Flask, places: Any, statements: list[str]
+) -> None:
+    add([one._replace(status="live", title="common lamp") for one in made_up(random.Random(1), 3)], places)
+    on_sqlite = db.engine.dialect.name == "sqlite"
+    for query, number in (("common lamp", 3), ("comm lam", 3), ("common none", 0), ("common la.mp none", 0)):
+        statements.clear()
+        assert page(Filters(status="live", q=query), "best", Window(20), viewer=None).total == number
+        counts = [each for each in statements if "AS surely" in each or "search_matches" in each]
+        assert len(counts) == (1 if number or not on_sqlite else 0), query
+        assert any("gathered" in each for each in statements) == (number > 0), query
+
+
 def test_a_page_stores_what_it_counted(app: Flask, places: Any, statements: list[str]) -> None:
     add(listed(2, 80), places)
     client = app.test_client()

@@ -18,9 +18,11 @@ from sqlalchemy import (
     case,
     cast,
     column,
+    exists,
     func,
     literal_column,
     not_,
+    or_,
     select,
     text,
     true,
@@ -32,7 +34,18 @@ from sqlalchemy.sql.selectable import LateralFromClause
 from directory.db.paging import AnySelect
 from directory.models import Status, VoteRanking
 from directory.services.catalog.columns import unindexed
-from directory.services.catalog.search_language import KNOWN, RAREST, SUBSTRINGS, TIERS, TYPED, WORDS, Tier, name
+from directory.services.catalog.search_language import (
+    ALONE,
+    KNOWN,
+    RAREST,
+    SUBSTRINGS,
+    TIERS,
+    TYPED,
+    WHOLE,
+    WORDS,
+    Tier,
+    name,
+)
 from directory.services.catalog.search_words import BREAK
 
 # The total of a search counts no more matches, and best match ranks no more: those with the most votes.
@@ -84,6 +97,16 @@ def number(
     surely, all_ = (_counted(matching(dialect, tier), dialect, most, live, tagged) for tier in (WORDS, TIERS[-1]))
     counted = surely.subquery("surely")  # a table, so that it is counted once
     return select(case((counted.c.number >= most, counted.c.number), else_=all_.scalar_subquery()))
+
+
+def has_each(units: int) -> Select[int]:
+    """A row if something meets each of so many conditions of `search_language.alone`, for SQLite."""
+
+    def met(name: str, number: int) -> ColumnElement[bool]:
+        asked = bindparam(name.format(number), type_=String)
+        return exists(select(_index.c.rowid).where(_matches(asked)))
+
+    return select(literal_column("1")).where(*(or_(met(WHOLE, n), met(ALONE, n)) for n in range(units)))
 
 
 def known(conditions: int, most: ColumnElement[int], *, live: bool) -> Select[int]:
@@ -207,6 +230,11 @@ def _holds(tier: Tier, dialect: str) -> ColumnElement[bool]:
     asked: ColumnElement[Any] = bindparam(name(tier), type_=String)
     if dialect == "postgresql":
         return _index.c.document.op("@@", is_comparison=True)(cast(asked, TSQUERY))
+    return _matches(asked)
+
+
+def _matches(asked: ColumnElement[Any]) -> ColumnElement[bool]:
+    """The condition that a row matches, for FTS5."""
     return literal_column("project_search").op("MATCH", is_comparison=True)(asked)
 
 

@@ -68,6 +68,9 @@ class Matches:
                 [[number, removals]] = _known(live, conditions).all(values)
             if number > search.MOST:
                 return int(number), int(removals)
+        units = sum(search_language.ALONE.format(n) in values for n in range(MAX_WORDS))
+        if units and _has_each(units).first(values) is None:
+            return 0, 0
         statement = _matches(dialect, live, self.is_tested, tagged)
         with by_index() if self.is_tested or tagged else nullcontext():
             [[number, removals]] = statement.all(values)
@@ -118,6 +121,12 @@ def _matches(dialect: str, live: bool, tested: bool, tagged: tuple[str, ...]) ->
         tagged=partial(shapes.has_tags, tagged) if tagged else None,
     )
     return Prepared(number.add_columns(_removed().scalar_subquery()), replan=True)
+
+
+@lru_cache
+def _has_each(units: int) -> Prepared:
+    """A row if each of so many units of a query is in some project."""
+    return Prepared(search.has_each(units))
 
 
 @lru_cache

@@ -44,6 +44,7 @@ _SCOPES = {"title": "{title} : ", "brief": "{title brief} : ", "anywhere": ""}
 QUERY, SUBSTRINGS = "q", "s"  # prefixes of the names of the values
 RAREST = "rarest"  # the name of the value that `rarest` returns
 KNOWN = "known_{}"  # the names of the values that `known` returns
+WHOLE, ALONE = "whole_{}", "alone_{}"  # the names of the values that `alone` returns
 # Reading a text to test it for a query takes as long as reading so many entries of a word in the index.
 TEST = 15
 
@@ -137,6 +138,21 @@ def known(query: str, begun: Begun) -> list[str]:
     most entries that are no match, the more so if each has a condition of its own.
     """
     return _Known(begun).clauses(units_of(query), TIERS[-1], [addressed(address) for address in address_keys(query)])
+
+
+def alone(query: str, synonyms: Synonyms = NONE) -> dict[str, str]:
+    """For FTS5, the condition for each unit of several alone: by whole words, and that of the last tier.
+
+    If nothing meets one of these, nothing matches. FTS5 would read all words with each beginning before it saw that.
+    """
+    asked, keys = units_of(query), [addressed(address) for address in address_keys(query)]
+    if len(asked) < 2:
+        return {}
+    language, found = _Fts5(), dict[str, str]()
+    for names, tier, others in ((WHOLE, WORDS, ()), (ALONE, TIERS[-1], _others(asked, synonyms))):
+        clauses = language.clauses(asked, tier, keys, others)
+        found |= {names.format(number): clause for number, clause in enumerate(clauses)}
+    return found
 
 
 def units_of(query: str) -> list[Unit]:

@@ -279,10 +279,10 @@ def _parameters(filters: Filters, narrowing: dict[str, Any], least: int | None) 
 
 
 def _sooner(query: str, tag: str | None) -> dict[str, str]:
-    """The conditions by which PostgreSQL finds the matches of a query, or many of them, sooner: by their names."""
+    """The conditions by which the matches of a query, many of them, or that there are none, are found sooner."""
     share = search_frequency.estimates()
     if share is None:
-        return {}
+        return search_language.alone(query, db.synonyms) if db.engine.dialect.name == "sqlite" else {}
     is_many = search_language.expected(query, share) * search_frequency.projects() * RELATED > search.MOST
     known = search_language.known(query, search_frequency.known()) if is_many else []
     conditions = {search_language.KNOWN.format(n): condition for n, condition in enumerate(known)}
