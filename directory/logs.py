@@ -69,9 +69,12 @@ class JsonFormatter(Formatter):
             "logger": record.name,
             "message": self.message(record),
         }
-        if identity := request_id():
-            line["request_id"] = identity
-        line |= record.facts if isinstance(record, RequestRecord) else _extras(record)
+        if isinstance(record, RequestRecord):
+            line |= record.facts  # with the request's id
+        else:
+            if identity := request_id():
+                line["request_id"] = identity
+            line |= _extras(record)
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return _encoded(line)

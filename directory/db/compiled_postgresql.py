@@ -85,7 +85,7 @@ def _encoded(value: Any) -> bytes | None:
     elif isinstance(value, Json | Jsonb):
         text = as_json(value.obj)
     elif isinstance(value, list | tuple):
-        text = f"{{{','.join(map(_quoted, value))}}}"
+        text = _array(value)
     else:
         text = value.isoformat() if isinstance(value, datetime) else str(value)
     if "\0" in text:
@@ -93,7 +93,9 @@ def _encoded(value: Any) -> bytes | None:
     return text.encode()
 
 
-def _quoted(element: object) -> str:
-    """An element of an array."""
-    text = str(element).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{text}"'
+def _array(elements: list[Any] | tuple[Any, ...]) -> str:
+    """An array in PostgreSQL's text format."""
+    texts = [*map(str, elements)]
+    if any('"' in text or "\\" in text for text in texts):
+        texts = [text.replace("\\", "\\\\").replace('"', '\\"') for text in texts]
+    return '{"' + '","'.join(texts) + '"}' if texts else "{}"

@@ -80,7 +80,7 @@ def require_writable() -> None:
 
     Commands may write in that mode, for example to move the data. So it is not a setting of the database connections.
     """
-    if "exchange" in g and current_app.config["READ_ONLY"]:
+    if current_app.config["READ_ONLY"] and "exchange" in g:
         raise ReadOnly
 
 

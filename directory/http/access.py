@@ -146,12 +146,12 @@ def require_reader(exchange: Exchange) -> None:
     if exchange.method != "OPTIONS" and is_open(current_app, exchange.environ[ROUTE], exchange.arguments):
         return
     try:
-        reader = viewer()
+        reader = viewer(exchange)
     except Unauthenticated as error:
         raise MembersOnly(error.detail) from None
     if reader is None:
         raise MembersOnly
-    caller()
+    caller(exchange)
 
 
 def admit(exchange: Exchange) -> None:
@@ -160,16 +160,17 @@ def admit(exchange: Exchange) -> None:
     These are reads of anonymous callers where only members may read, writes that `write_checks` refuses, and bad bearer
     tokens, on public routes too.
     """
-    if identify := current_app.extensions.get("identify"):  # an extra knows callers by more than a session or a token
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
+    if identify := app.extensions.get("identify"):  # an extra knows callers by more than a session or a token
         identify(exchange)
-    if is_closed():
+    if is_closed(app):
         require_reader(exchange)
     if exchange.view is None:
         return
     if not exchange.is_read:
         write_checks.check(exchange)
-    if bearer_of(exchange.environ) is not None:
-        viewer()
+    if not exchange.is_identified and bearer_of(exchange.environ) is not None:
+        viewer(exchange)
 
 
 def admit_unknown(exchange: Exchange) -> None:
@@ -189,27 +190,28 @@ def check(exchange: Exchange) -> None:
     view = exchange.view
     access, tier = view.access, view.operation.tier
     if access != "public" or tier is not None:
-        viewer()  # Cache-Control depends on the caller, even if the body does not
+        viewer(exchange)  # Cache-Control depends on the caller, even if the body does not
     if access == "open_by":
         if current_app.config[view.open_by] == "members":
-            permissions.require_person(viewer())
+            permissions.require_person(viewer(exchange))
     elif access != "public":
         _check_person(exchange)
 
 
 def _check_person(exchange: Exchange) -> None:
     """The same for a route that is for some accounts alone. A write needs its privilege at its commit too."""
-    by, access = caller(), exchange.view.access
+    by, access = caller(exchange), exchange.view.access
     required = REQUIRED.get(access)
     if exchange.path.startswith("/api/review/") and required != "review":
         require("review", by)  # what administrators alone may do there, members are refused as everything there
     if required is not None:
         require(required, by)
-    self_review = current_app.config["SELF_REVIEW"]
     if access in PROJECT:
         rate_limits.hit(exchange.view.operation.tier)
         PROJECT[access](by, catalog.whose(exchange.arguments["project_id"]))
-    elif hasattr(exchange.view, "decides") and permissions.refuses_own(self_review):
+    elif hasattr(exchange.view, "decides") and permissions.refuses_own(
+        self_review := current_app.config["SELF_REVIEW"]
+    ):
         permissions.require_reviewer(by, catalog.whose(exchange.arguments["project_id"]), self_review)
     if access == "owner" and permissions.may(by, "administer"):
         required = "administer"

@@ -13,7 +13,7 @@ from directory.db.transactions import writing
 from directory.errors import Unauthenticated, Unavailable
 from directory.extensions import login_manager
 from directory.http.converters import hookless
-from directory.http.exchange import current
+from directory.http.exchange import Exchange, current
 from directory.language.messages import _
 from directory.services import permissions
 from directory.services.accounts import last_uses, sessions
@@ -86,18 +86,18 @@ def record_uses(callers: list[Caller]) -> None:
         log.info("last use not recorded", extra={"reason": type(error).__name__})
 
 
-def viewer() -> Caller | None:
-    """The caller, or None if anonymous."""
-    exchange = current()
+def viewer(exchange: Exchange | None = None) -> Caller | None:
+    """The caller of a request, the current one unless it is given; None if anonymous."""
+    exchange = current() if exchange is None else exchange
     if not exchange.is_identified:
         user: Any = current_user._get_current_object()
         exchange.identify(user if isinstance(user, Caller) else None)
     return exchange.caller
 
 
-def caller() -> Caller:
-    """The caller that the check of access found. Raises Unauthenticated, EmailNotVerified."""
-    exchange = current()
+def caller(exchange: Exchange | None = None) -> Caller:
+    """The caller that the check of access found, as `viewer` does. Raises Unauthenticated, EmailNotVerified."""
+    exchange = current() if exchange is None else exchange
     if exchange.person is None:
         if exchange.caller is not None and hasattr(exchange.view, "for_unconfirmed"):
             return exchange.caller

@@ -88,7 +88,7 @@ class AnswerHeaders:
             caching = _private(caching)
         is_constant = facts.is_constant or ("immutable" in caching and not caching.startswith("private"))
         origin = facts.origin if facts.origin in self._origins else None
-        security = tuple(name for name in SECURITY if name in decisive)
+        security = tuple(name for name in SECURITY if name in decisive) if decisive else ()
         return self._made(facts.scheme, caching, decisive.get(VARY, ""), is_constant, origin, security)
 
     def _caching(self, own: dict[str, str], status: int, facts: Facts) -> str:

@@ -1,7 +1,7 @@
 """Rate limits: tiers with a setting each, and some fixed ones. They count by user, or by address if anonymous.
 
 A request is counted after the caller is identified and before the body is read, whatever its outcome. The `auth` tier
-is an exception: see `counted`.
+is an exception: see `counted_as_guess`.
 """
 
 import hmac
@@ -118,27 +118,23 @@ def _scaled(limits: str, times: int, of: int = 1) -> str:
 
 
 @contextmanager
-def counted(tier: str) -> Iterator[None]:
-    """Count the request against `tier`; the block reads its query and body. Raises RateLimited.
+def counted_as_guess() -> Iterator[None]:
+    """Count the request against `auth`; the block reads its query and body. Raises RateLimited.
 
-    A body that is refused with 422 is not a hit of `auth`: otherwise ten too short passwords would bar an address. So
-    `auth` is counted after the body is checked and before a password is hashed; `give_back` takes the hit back if the
-    password was right. `require` first checks whether the limit is used up, to refuse before the body is read.
-    Concurrent callers may all pass that check, but not the hit, so the limit on tried passwords holds.
+    A body that is refused with 422 is not a hit: otherwise ten too short passwords would bar an address. So `auth` is
+    counted after the body is checked and before a password is hashed; `give_back` takes the hit back if the password
+    was right. `require` first checks whether the limit is used up, to refuse before the body is read. Concurrent
+    callers may all pass that check, but not the hit, so the limit on tried passwords holds.
     """
-    if tier != "auth":
-        hit(tier)
-        yield
-        return
-    require(tier)
+    require("auth")
     try:
         yield
     except Invalid:
         raise
     except DirectoryError:
-        hit(tier)
+        hit("auth")
         raise
-    hit(tier)
+    hit("auth")
 
 
 def require(tier: str) -> None:
@@ -170,12 +166,15 @@ def hit(tier: str, *, shown: bool = True) -> None:
 
 def hit_together(tier: str | None, exchanges: list[Exchange]) -> list[RateLimited | None]:
     """`hit` for the requests of identified callers, in one round trip for each limit of the tier; the errors."""
-    if tier is None or not _is_limited(tier):
+    if tier is None:
+        return [None] * len(exchanges)
+    for exchange in exchanges:
+        exchange.counted.add(tier)
+    if not _is_limited(tier):
         return [None] * len(exchanges)
     counts = count_all(tier, [key_of(exchange.caller) for exchange in exchanges])
     refusals = list[RateLimited | None]()
     for exchange, count in zip(exchanges, counts, strict=True):
-        exchange.counted.add(tier)
         exchange.limits[tier] = count.states
         refusals.append(None if count.is_admitted else RateLimited(wait_of(exchange.limits), tier))
     return refusals

@@ -54,13 +54,13 @@ class BatchedRoutes:
     """The routes whose requests are answered together: those with an id in their path and a `many`."""
 
     def __init__(self, app: Flask) -> None:
-        self._routes: list[tuple[set[str], re.Pattern[str], str, Any]] = []
+        self._routes: list[tuple[set[str], re.Pattern[str], str, str, Any]] = []
         for rule in app.url_map.iter_rules():
             view: Any = app.view_functions[rule.endpoint]
             if getattr(getattr(view, "operation", None), "many", None) is not None:
                 before, name, after = re.split(r"<id:([^>]*)>", rule.rule)
-                path = re.compile(f"{re.escape(before)}(?P<{name}>{ID.pattern}){re.escape(after)}")
-                self._routes.append(((rule.methods or set()) - {"HEAD", "OPTIONS"}, path, rule.rule, view))
+                path = re.compile(f"{re.escape(before)}({ID.pattern}){re.escape(after)}")
+                self._routes.append(((rule.methods or set()) - {"HEAD", "OPTIONS"}, path, name, rule.rule, view))
 
     def find(self, environ: dict[str, Any], began: float) -> BatchedRequest | None:
         """The request in an environment, if it is for one of the routes and has no query or body; otherwise None."""
@@ -68,11 +68,10 @@ class BatchedRoutes:
             return None
         if "HTTP_TRANSFER_ENCODING" in environ:
             return None
-        for methods, path, rule, view in self._routes:
+        for methods, path, name, rule, view in self._routes:
             if environ["REQUEST_METHOD"] in methods and (match := path.fullmatch(environ["PATH_INFO"])) is not None:
                 environ[ROUTE], exchange = rule, received(environ, began)
-                exchange.view = view
-                exchange.arguments = {name: int(number) for name, number in match.groupdict().items()}
+                exchange.view, exchange.arguments = view, {name: int(match[1])}
                 return BatchedRequest(exchange)
         return None
 
@@ -159,7 +158,9 @@ class Together:
                 g.exchange = exchange = request.exchange
                 try:
                     request.operation.prepare(exchange)
-                    request.vote = exchange.view.asked(**exchange.arguments)._replace(is_use_due=request.is_use_due)
+                    request.vote = exchange.view.asked(**exchange.arguments)
+                    if request.is_use_due:
+                        request.vote = request.vote._replace(is_use_due=True)
                 except Exception as error:
                     outcomes[request] = error
 

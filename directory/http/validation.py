@@ -118,8 +118,8 @@ class Body:
     schema: Schema = NOTHING
     check: Check | None = None
 
-    def arguments(self) -> dict[str, Any]:
-        """Read and validate the body, and return the view's arguments."""
+    def arguments(self, exchange: Exchange) -> dict[str, Any]:
+        """Read and validate the body of the current request, and return the view's arguments."""
         return {}
 
 
@@ -131,9 +131,9 @@ class JsonBody(Body):
     check: Check | None = None
     optional: bool = False
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self, exchange: Exchange) -> dict[str, Any]:
         """Raises Invalid, MalformedJson, TooLarge, UnsupportedMediaType."""
-        if self.optional and is_absent(current().environ):
+        if self.optional and is_absent(exchange.environ):
             return {} if self.schema is NOTHING else _loaded(self, {}, [])
         values, refused = read_json(required=not self.optional)
         if values is None:
@@ -155,10 +155,10 @@ class FormBody(Body):
     check: Check | None = None
     files: tuple[str, ...] = ()
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self, exchange: Exchange) -> dict[str, Any]:
         """Raises Invalid, TooLarge, UnsupportedMediaType, OtherUser."""
         fields = take_form()
-        write_checks.refuse_other_user(current().aside.get(EXPECTED_USER))
+        write_checks.refuse_other_user(exchange.aside.get(EXPECTED_USER))
         own = {name: value for name, value in fields if name.startswith(PREFIX)}
         values: dict[str, Any] = {name: value for name, value in fields if value and name not in {*own, OWN_FIELDS}}
         values |= {OWN_FIELDS: own} if own else {}
@@ -168,7 +168,7 @@ class FormBody(Body):
         names = [name for name, _value in fields]
         repeated = dict.fromkeys(name for name in names if names.count(name) > 1)
         refused = [{"pointer": pointer([name]), "detail": _("Must be given once.")} for name in repeated]
-        if not {*self.files} >= {*current().files}:
+        if not {*self.files} >= {*exchange.files}:
             refused.append({"pointer": pointer([]), "detail": _("A file was sent in a field that takes none.")})
         return _loaded(self, values, refused)
 
@@ -199,7 +199,7 @@ class Upload(Body):
 
     media_types: tuple[str, ...]
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self, exchange: Exchange) -> dict[str, Any]:
         """Raises MalformedJson, TooLarge, UnsupportedMediaType."""
         return {"content": read_upload(self.media_types)}
 
