@@ -1,6 +1,6 @@
 """How many live projects have a value of an own field, as triggers count them by category."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -12,6 +12,7 @@ from directory.models import FieldCount, Status
 from directory.services.catalog.category_slugs import id_asked_for
 from directory.services.catalog.filters import Filters
 from directory.services.catalog.own_fields import OwnField
+from directory.services.catalog.own_filters import Asked
 
 C = FieldCount.__table__.c
 BY_CATEGORY = {"status", "category"}  # filters of lists whose values are counted
@@ -50,6 +51,11 @@ def number(filters: Filters) -> int | None:
     given |= {} if one.categories is None else {"within": [*one.categories]}
     [[number]] = _number(tuple(given), db.engine.dialect.name).all(given)
     return int(number)
+
+
+def at_most(asked: Iterable[Asked]) -> int:
+    """How many live projects may meet all of these conditions: as many as have a value of the one that fewest meet."""
+    return min(sum(number(Filters(status=Status.LIVE, own=(one,))) or 0 for one in each.singly()) for each in asked)
 
 
 @cache

@@ -33,6 +33,10 @@ class Asked(NamedTuple):
     between: tuple[float, float] | None = None
     categories: tuple[int, ...] | None = None
 
+    def singly(self) -> list["Asked"]:
+        """A filter for each of the values, or the range."""
+        return [self._replace(values=(value,)) for value in self.values] if self.between is None else [self]
+
 
 def texts(asked: Iterable[Asked]) -> dict[str, str]:
     """The parameters of filters."""
