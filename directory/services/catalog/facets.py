@@ -154,8 +154,8 @@ def _counted(
     number = 0 if matches else _known(filters, found_by)
     part = PART if matches == shapes.CAPPED or number > search.MOST else 1
     if filters.own is not None and (is_scan or not matches):
-        number = own_counts.at_most(filters.own) if is_scan else number  # of a search the number is not known
-        is_collected = number * number * COLLECTING < search.MOST // part * live
+        having = own_counts.at_most(filters.own)
+        is_collected = having * (number or having) * COLLECTING < search.MOST // part * live
         names = own_filters.by_each(names, is_of_each=not is_collected)
     if is_scan and dialect == "sqlite" and live <= LISTED:
         names = tuple("q_in_memory" if name == "q" else name for name in names)

@@ -9,7 +9,9 @@ from sqlalchemy import Text, bindparam, func, select
 from directory.db.statements import Prepared, among
 from directory.extensions import db
 from directory.models import FieldCount, Status
+from directory.services.catalog import own_fields
 from directory.services.catalog.category_slugs import id_asked_for
+from directory.services.catalog.fields import Kind
 from directory.services.catalog.filters import Filters
 from directory.services.catalog.own_fields import OwnField
 from directory.services.catalog.own_filters import Asked
@@ -36,17 +38,20 @@ def by_value(filters: Filters, fields: Mapping[str, OwnField]) -> dict[str, dict
 
 
 def number(filters: Filters) -> int | None:
-    """The number of live projects with one value or a number in a range, of all categories or of one.
+    """The number of live projects with a value or a number in a range, of all categories or of one.
 
-    None for other lists. Projects with any of several values may have two of them.
+    None for other lists. Of a field with several choices, projects with any of some may have two of them.
     """
     one = filters.own[0] if filters.own is not None and len(filters.own) == 1 else None
-    if one is None or len(one.values) > 1 or filters.status != Status.LIVE:
+    if one is None or filters.status != Status.LIVE or not {*filters.given()} <= {*BY_CATEGORY, "own"}:
         return None
-    if not {*filters.given()} <= {*BY_CATEGORY, "own"}:
+    if len(one.values) > 1 and own_fields.present()[one.field].kind is Kind.CHOICES:
         return None
     given: dict[str, Any] = {"field": one.field}
-    given |= {"value": one.values[0]} if one.between is None else dict(zip(("first", "last"), one.between, strict=True))
+    if one.between is None:
+        given["values"] = [*one.values]
+    else:
+        given["first"], given["last"] = one.between
     given |= {} if filters.category is None else {"category": filters.category}
     given |= {} if one.categories is None else {"within": [*one.categories]}
     [[number]] = _number(tuple(given), db.engine.dialect.name).all(given)
@@ -69,7 +74,7 @@ def _statement(names: tuple[str, ...], dialect: str) -> Prepared:
 def _number(names: tuple[str, ...], dialect: str) -> Prepared:
     counted = select(func.coalesce(func.sum(C.live_projects), 0)).where(C.field == bindparam("field", type_=Text))
     conditions = {
-        "value": C.value == bindparam("value", type_=Text),
+        "values": among(C.value, dialect, "values", Text),
         "first": (C.value == "") & C.number.between(bindparam("first"), bindparam("last")),
         "category": C.category_id == id_asked_for(),
         "within": among(C.category_id, dialect, "within"),
