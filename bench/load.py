@@ -65,7 +65,7 @@ class Subjects:
 def requests(operation: str, subjects: Subjects) -> list[str]:
     """The lines for replay.lua: the same for every server and round."""
     callers = [f"cookie:{cookie}" for cookie in subjects.cookies] if operation.endswith("_cookie") else subjects.tokens
-    rng = random.Random(f"7-{operation.replace('_fresh', '_once')}")  # so these two send the same votes
+    rng = random.Random(f"7-{operation}")  # not the same votes for two: the second would take back those of the first
     popular = random.Random(7).sample(subjects.live, len(subjects.live))
     weights = list(itertools.accumulate((n + 1) ** -0.9 for n in range(len(popular))))
     drawn: Iterator[int] = itertools.chain.from_iterable(
