@@ -6,6 +6,7 @@ name the callers that may use it. `Operation.handle` is the only way to run a vi
 
 import hashlib
 from collections.abc import Callable, Container
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any
@@ -104,23 +105,18 @@ class Operation:
             tier = "read" if current_app.config["RATELIMIT_READ"] else None
         elif tier == "write" and exchange.path.startswith((*access.CLOSED,)):
             tier = "admin"
-        if tier == "auth":
-            with rate_limits.counted_as_guess():
-                self._read(exchange)
-            return
-        if tier is not None and tier not in exchange.counted:
+        is_guess = tier == "auth"
+        if not (tier is None or is_guess or tier in exchange.counted):
             rate_limits.hit(tier)
-        self._read(exchange)
-
-    def _read(self, exchange: Exchange) -> None:
-        if self.when is not None:
-            self.when(**exchange.arguments)
-        if not self.page:
-            exchange.arguments |= checked_query(self.query, exchange)
-        elif self.parameters is not False:
-            exchange.arguments["query"] = read_loosely(exchange.query.encode("latin-1"))
-        if not exchange.is_read:
-            exchange.arguments |= self.body.arguments(exchange)
+        with rate_limits.counted_as_guess() if is_guess else nullcontext():
+            if self.when is not None:
+                self.when(**exchange.arguments)
+            if not self.page:
+                exchange.arguments |= checked_query(self.query, exchange)
+            elif self.parameters is not False:
+                exchange.arguments["query"] = read_loosely(exchange.query.encode("latin-1"))
+            if not exchange.is_read:
+                exchange.arguments |= self.body.arguments(exchange)
 
     def render(self, result: Any) -> "Rendered | Response":
         """The answer for a view's result: data, data with headers, or a response.

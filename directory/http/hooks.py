@@ -103,7 +103,8 @@ def finish(app: Flask, exchange: Exchange, status: int, own: Headers) -> Headers
         exchange.is_constant and status < 400, environ.get("HTTP_ORIGIN"),
         rate_limits.header_lines(exchange.limits) if exchange.limits else (),
     )  # fmt: skip
-    return headers.of_app(app).complete(own, status, facts)
+    answers: headers.AnswerHeaders = app.extensions["headers"]
+    return answers.complete(own, status, facts)
 
 
 def record(
