@@ -200,11 +200,11 @@ def test_two_processes_sum_what_they_count_and_a_dead_one_takes_only_its_gauges_
     assert [s.labels for s in scrape(server) if s.name == "directory_ratelimit_fallback"] == [{}]
     assert total(scrape(server), "directory_ratelimit_fallback") == 1
 
-    killed = server.children()
+    killed = server.workers()
     for worker in killed:
         worker.send_signal(signal.SIGKILL)
     give_up = time.monotonic() + WITHIN
-    while len(server.children()) < 2 or {c.pid for c in server.children()} & {c.pid for c in killed}:
+    while len(server.workers()) < 2 or {c.pid for c in server.workers()} & {c.pid for c in killed}:
         assert time.monotonic() < give_up
         time.sleep(0.05)
     assert total(scrape(server), "directory_ratelimit_fallback") == 0
@@ -215,10 +215,10 @@ def test_two_processes_sum_what_they_count_and_a_dead_one_takes_only_its_gauges_
 def test_the_folder_outlives_a_reload_and_goes_with_the_server(server: Serving) -> None:
     burst(server.port, [Ask("GET", "/api/categories")] * 10)
     [folder] = folders(server)
-    before = {child.pid for child in server.children()}
+    before = {child.pid for child in server.workers()}
     server.process.send_signal(signal.SIGHUP)
     give_up = time.monotonic() + WITHIN
-    while {child.pid for child in server.children()} & before:
+    while {child.pid for child in server.workers()} & before:
         assert time.monotonic() < give_up
         time.sleep(0.05)
     assert folders(server) == [folder]

@@ -82,7 +82,7 @@ def test_a_number_of_processes_that_is_empty_is_as_if_unset(
     settings: dict[str, str], value: str, tmp_path: Path
 ) -> None:
     with serving({**settings, "WEB_CONCURRENCY": value}, tmp_path / "log") as server:
-        assert len(server.children()) == 1
+        assert len(server.workers()) == 1
 
 
 def test_the_server_and_the_commands_read_the_same_env_file(checkout: Path, settings: dict[str, str]) -> None:

@@ -87,7 +87,7 @@ def test_clients_that_say_nothing_or_half_of_it_hold_no_thread(server: Serving) 
 
 @pytest.mark.our_worker("shutdown")
 def test_a_connection_accepted_before_the_shutdown_is_answered(server: Serving) -> None:
-    [worker] = server.children()
+    [worker] = server.workers()
     worker.suspend()
     callers = [called(server, HEALTH) for _ in range(WAITING)]
     server.process.send_signal(signal.SIGTERM)

@@ -53,6 +53,15 @@ class Serving:
     def children(self) -> list[psutil.Process]:
         return psutil.Process(self.process.pid).children(recursive=True)
 
+    def workers(self) -> list[psutil.Process]:
+        """The processes that serve: the master's own children, without its deliverer and without what these start."""
+        found = []
+        for child in psutil.Process(self.process.pid).children():
+            with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+                if "webhooks" not in child.cmdline():
+                    found.append(child)
+        return found
+
     def deliverer(self) -> psutil.Process:
         """Its deliverer, once there is one. Raises TimeoutError."""
         give_up = time.monotonic() + WITHIN

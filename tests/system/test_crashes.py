@@ -35,10 +35,10 @@ def test_what_crashed_and_was_started_again_is_counted(tmp_path: Path, processes
             server.wait_until_ready()
             assert crashes(server) == {"worker": 1, "deliverer": 1}
 
-            before = workers(server)
+            before = server.workers()
             server.process.send_signal(signal.SIGHUP)
             psutil.wait_procs(before, 60)
-            until(lambda: len(workers(server)) == int(processes))
+            until(lambda: len(server.workers()) == int(processes))
             server.wait_until_ready()
             assert set(crashes(server).values()) == {0}
 
@@ -56,13 +56,9 @@ def crashes(server: Serving) -> dict[str, float]:
     }
 
 
-def workers(server: Serving) -> list[psutil.Process]:
-    return [child for child in server.children() if "webhooks" not in " ".join(child.cmdline())]
-
-
 def replaced(server: Serving, by: int) -> None:
     """End one worker by a signal, and wait for the one that takes its place."""
-    before = workers(server)
+    before = server.workers()
     before[0].send_signal(by)
     psutil.wait_procs(before[:1], 60)
-    until(lambda: len(workers(server)) == len(before))
+    until(lambda: len(server.workers()) == len(before))

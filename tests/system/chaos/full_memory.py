@@ -45,7 +45,7 @@ def fill(folder: Path) -> None:
 
 def workers(at: Stage) -> list[psutil.Process]:
     assert at.service is not None
-    return at.service.children()
+    return at.service.workers()
 
 
 @scenario(

@@ -34,11 +34,6 @@ def serving(at: Stage) -> Serving:
     return at.service
 
 
-def workers(service: Serving) -> list[psutil.Process]:
-    """The processes that serve, without the deliverer."""
-    return [child for child in service.children() if "webhooks" not in child.cmdline()]
-
-
 def again(at: Stage, by: Person, project: int, lost: list[Answer]) -> Step:
     """Casts and withdraws a vote in turn; what failed is noted in `lost` and asked once more, by the step's answer."""
     actions = [("cast", "PUT"), ("withdraw", "DELETE")]
@@ -72,7 +67,7 @@ def killed(kills: int) -> Outcome:
         with Load(steps) as load:
             for _ in range(kills):
                 time.sleep(0.5)
-                workers(serving(at))[0].kill()
+                serving(at).workers()[0].kill()
             time.sleep(1)
         expect_good(load.answers)
         assert len(lost) <= CLIENTS * kills
@@ -112,7 +107,7 @@ def reloaded(reloads: int) -> Outcome:
         with Load([*everybody(at), persistent]) as load:
             for _ in range(reloads):
                 time.sleep(1)
-                before = workers(serving(at))
+                before = serving(at).workers()
                 serving(at).process.send_signal(signal.SIGHUP)
                 ended(before, 30)
             time.sleep(1)
