@@ -227,7 +227,7 @@ class Responder:
             exchange, operation = anonymous(read.path, read.query, read.request_id, **facts), match.view.operation
             rendered, tags = operation.handle(exchange), operation.cache.tags
             depends_on = tags and tags(rendered.data, exchange.arguments.get("query", {}))
-        public = public_response(rendered, self._headers, read.scheme, read.path, operation, match.rule)
+        public = public_response(rendered, self._headers, read.scheme, operation, match.rule)
         self.put(read, snapshot, public, depends_on)
         return public
 
@@ -356,7 +356,7 @@ class Responder:
     def _response_by_id(self, read: Read, match: MatchById, user_id: int | None, result: Any) -> ReaderResponse:
         operation = match.view.operation
         rendered = operation.render(result)
-        public = public_response(rendered, self._headers, read.scheme, read.path, operation, match.rule)
+        public = public_response(rendered, self._headers, read.scheme, operation, match.rule)
         if user_id is None:
             return ReaderResponse(public, None)
         return self._private(public, user_id, public.body, public.etag)

@@ -13,7 +13,7 @@ from directory.cache.personal_body import PersonalParts
 from directory.cache.reads import Read
 from directory.http import access, endpoint, exchange
 from directory.http.client import TEXTS, takes_gzip
-from directory.http.headers import VARY, AnswerHeaders, CommonHeaders, Facts, Headers, of_app, without_common
+from directory.http.headers import AnswerHeaders, CommonHeaders, Headers, of_app, varied, without_common
 from directory.http.wsgi import header_lines
 
 SCHEMES = ("http", "https")
@@ -93,16 +93,14 @@ class CachedResponse:
 
 
 def public_response(
-    rendered: endpoint.Rendered, headers: AnswerHeaders, scheme: str, path: str, spec: endpoint.Operation, rule: str
+    rendered: endpoint.Rendered, headers: AnswerHeaders, scheme: str, spec: endpoint.Operation, rule: str
 ) -> CachedResponse:
-    """The public response with this content to a request for `path` over `scheme`."""
+    """The public response with this content to a request for the route over `scheme`."""
     etag = "" if rendered.etag is None else f'"{rendered.etag}"'
     own = [*rendered.headers.items(), *([("ETag", etag)] if etag else [])]
-    facts = Facts("GET", path, scheme, "", is_constant=spec.constant)
     media_type = rendered.media_type or ""
     varies = spec.cache.load_many is None and _is_worth_compressing(etag, media_type, rendered.body)
-    shared = headers.common(_varied(own) if varies else own, 200, facts)
-    private = headers.common(own, 200, facts._replace(is_signed_in=True))
+    shared, private = headers.of_public(own, scheme, rule, is_constant=spec.constant, varies=varies)
     # A copy, because the encoder's bytes keep alive the whole buffer that they were written into.
     body = bytes(memoryview(rendered.body))
     personal = PersonalParts(spec.cache) if PersonalParts.fits(spec) else None
@@ -111,12 +109,6 @@ def public_response(
 
 def _is_worth_compressing(etag: str, media_type: str, body: bytes) -> bool:
     return len(body) >= COMPRESSED_MIN and etag != "" and TEXTS.match(media_type) is not None
-
-
-def _varied(own: Headers) -> Headers:
-    """The headers of an answer that has a compressed form, too."""
-    varies = [value for name, value in own if name == VARY]
-    return [*(header for header in own if header[0] != VARY), (VARY, ", ".join(["Accept-Encoding", *varies]))]
 
 
 def constant_responses(app: Flask) -> dict[tuple[str, str, str], CachedResponse]:
@@ -131,9 +123,7 @@ def constant_responses(app: Flask) -> dict[tuple[str, str, str], CachedResponse]
             with app.app_context():
                 content: Any = spec.handle(exchange.anonymous(rule.rule, view=view))
             for scheme in SCHEMES:
-                responses[scheme, rule.rule, ""] = public_response(
-                    content, of_app(app), scheme, rule.rule, spec, rule.rule
-                )
+                responses[scheme, rule.rule, ""] = public_response(content, of_app(app), scheme, spec, rule.rule)
     return responses
 
 
@@ -151,5 +141,5 @@ def cacheable_response(status: str, headers: Headers, body: bytes, route: str) -
     media_type, etag = named["content-type"], named["etag"]
     varies = _is_worth_compressing(etag, media_type, body)
     return CachedResponse(
-        media_type, _varied(own) if varies else own, NO_SHARED_HEADERS, etag, body, route, varies=varies
+        media_type, varied(own) if varies else own, NO_SHARED_HEADERS, etag, body, route, varies=varies
     )

@@ -4,8 +4,8 @@ An exchange is made of the WSGI environment when the request arrives, and `curre
 handled. A read that the cache has made for any anonymous caller has an exchange too, without an environment.
 """
 
+import os
 import re
-import secrets
 import time
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -92,7 +92,7 @@ def anonymous(path: str, query: str = "", identity: str = "", **facts: Any) -> E
 
 def request_id(header: str) -> str:
     """The caller's id for the request if it is valid, otherwise a new one."""
-    return header if REQUEST_ID.fullmatch(header) else secrets.token_hex(16)
+    return header if header and REQUEST_ID.fullmatch(header) else os.urandom(16).hex()
 
 
 def current() -> Exchange:

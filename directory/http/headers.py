@@ -68,7 +68,7 @@ class AnswerHeaders:
         self.public = PUBLIC if max_age is None else f"public, max-age=0, must-revalidate, s-maxage={max_age}"
         self._origins, self._is_closed = origins, is_closed
         self._hsts = (HSTS[0], f"{HSTS[1]}; includeSubDomains") if hsts_subdomains else HSTS
-        self._made = lru_cache(256)(self._make)
+        self._made, self._of_public = lru_cache(256)(self._make), lru_cache(256)(self._make_of_public)
 
     def complete(self, own: Headers, status: int, facts: Facts) -> Headers:
         """All headers of an answer that has these of its own."""
@@ -76,6 +76,23 @@ class AnswerHeaders:
             *without_common(own),
             ("X-Request-ID", facts.request_id), *facts.limits, *self.common(own, status, facts).pairs,
         ]  # fmt: skip
+
+    def of_public(
+        self, own: Headers, scheme: str, rule: str, *, is_constant: bool, varies: bool
+    ) -> tuple[CommonHeaders, CommonHeaders]:
+        """The common headers of a public answer to a GET of a route, and those where it is for one caller alone.
+
+        One that `varies` also has a compressed form. Both are made once for each kind of answer.
+        """
+        decisive = tuple([header for header in own if header[0] in _DECISIVE])
+        return self._of_public(decisive, scheme, rule, is_constant, varies)
+
+    def _make_of_public(
+        self, own: tuple[tuple[str, str], ...], scheme: str, rule: str, is_constant: bool, varies: bool
+    ) -> tuple[CommonHeaders, CommonHeaders]:
+        facts = Facts("GET", rule, scheme, "", is_constant=is_constant)  # what decides about a path stands in its rule
+        shared = self.common(varied([*own]) if varies else [*own], 200, facts)
+        return shared, self.common([*own], 200, facts._replace(is_signed_in=True))
 
     def common(self, own: Headers, status: int, facts: Facts) -> CommonHeaders:
         """The headers that every answer has, except those of one request alone.
@@ -128,6 +145,12 @@ def _allowing(origin: str) -> dict[str, str]:
         "Access-Control-Expose-Headers": EXPOSED,
         "Cross-Origin-Resource-Policy": "cross-origin",
     }
+
+
+def varied(own: Headers) -> Headers:
+    """The headers of an answer that has a compressed form, too."""
+    varies = [value for name, value in own if name == VARY]
+    return [*(header for header in own if header[0] != VARY), (VARY, ", ".join(["Accept-Encoding", *varies]))]
 
 
 def without_common(own: Headers) -> Headers:

@@ -38,8 +38,10 @@ def of_line(method: str, target: str, version: str) -> dict[str, str]:
     """What a request line gives."""
     path, query = _split(target)
     path = unquote_to_bytes(path).decode("latin-1") if "%" in path else path
-    line = {"REQUEST_METHOD": method, "SERVER_PROTOCOL": f"HTTP/{version}", "RAW_URI": target}
-    return {**line, "PATH_INFO": path, "QUERY_STRING": query}
+    return {
+        "REQUEST_METHOD": method, "SERVER_PROTOCOL": f"HTTP/{version}", "RAW_URI": target, "PATH_INFO": path,
+        "QUERY_STRING": query,
+    }  # fmt: skip
 
 
 @lru_cache(maxsize=200)

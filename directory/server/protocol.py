@@ -229,7 +229,7 @@ class Connection(asyncio.Protocol):
         if self._refusal is not None:
             self._refuse(self._refusal)
             return
-        too_large = self._body_size > self._dispatcher.body_max(self._environ)
+        too_large = self._body_size > 0 and self._body_size > self._dispatcher.body_max(self._environ)
         self._put(BytesIO(b"".join(self._body)), keep=self._keep and not too_large)
 
     # From bytes to a message.

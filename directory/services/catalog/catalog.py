@@ -142,11 +142,12 @@ def view(row: Row, viewer: Caller | None, *, reviews: bool = False) -> dict[str,
     project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}
     values, stamp = project["fields"], project.pop("fields_stamp")
     is_inside = reviews or permissions.owns_or_administers(viewer, owner_id)
+    project["fields"] = {}
     if values:
         defined = own_fields.of_stamp(stamp)
         project["fields"] = own_fields.shown(values, defined, project["category_id"], to_all=not is_inside)
     project["owner_has_page"] = project.pop("owner_status") == AccountStatus.ACTIVE  # for pages; no answer shows it
-    if not db.shows_links:
+    if (project["repository"] or project["dead_since"]) and not db.shows_links:
         project["repository"] = project["dead_since"] = None
     if is_inside:
         facts = turns.Facts(*row[AFTER[False] : AFTER[True]])

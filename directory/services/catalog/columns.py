@@ -12,11 +12,13 @@ from sqlalchemy import (
     literal,
     select,
     tuple_,
+    type_coerce,
 )
 from sqlalchemy.sql.operators import custom_op
 
 from directory.db.paging import AnySelect
 from directory.models import FIELDS_STAMP, Category, Message, Project, Review, Upvote, User
+from directory.models.base import JsonIds
 from directory.services import turns
 from directory.services.catalog import orders
 from directory.services.catalog.fields import FIELDS, Kind
@@ -30,8 +32,10 @@ P, R = projects.c, reviews.c
 COMPOSED = {
     Kind.CATEGORY, Kind.FLAG, Kind.OWNER, Kind.PICK, Kind.REASON, Kind.REVISION, Kind.REVIEW, Kind.LINKS,
 }  # fmt: skip
+# Values of own fields are read in the order in which they are stored, since `own_fields.shown` orders them.
+_VALUES = type_coerce(P.fields, JsonIds).label(P.fields.name)
 COLUMNS = (
-    *(P[field.name] for field in FIELDS if field.kind not in COMPOSED),
+    *(_VALUES if field.kind is Kind.OWN else P[field.name] for field in FIELDS if field.kind not in COMPOSED),
     P.picked_at,
     P.picked_words,
     P.category_id,
