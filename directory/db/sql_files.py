@@ -16,7 +16,7 @@ from directory.db import first_rows
 FOLDER = Path(__file__).parent / "sql"
 TABLES = "tables"  # the file of the tables without a model, for a new database alone
 # Files whose table a migration makes: earlier ones cannot install them.
-SINCE = {"messages": "0059", "reviews": "0066", "fields": "0069"}
+SINCE = {"messages": "0059", "reviews": "0066", "fields": "0069", "last_uses": "0071"}
 _TRIGGER = re.compile(r"CREATE TRIGGER (\w+)")
 
 

@@ -4,6 +4,7 @@ from directory.db.clock import now
 from directory.models.accounts import (
     STORED_ROLES,
     DailyBytes,
+    LastUse,
     MailLink,
     Session,
     Token,

@@ -13,7 +13,6 @@ from sqlalchemy import (
     case,
     false,
     literal_column,
-    text,
     true,
 )
 from sqlalchemy.ext.hybrid import hybrid_property
@@ -23,7 +22,6 @@ from directory.db.clock import now
 from directory.extensions import db
 from directory.models.base import (
     LOCAL,
-    NEVER,
     AccountStatus,
     BigId,
     Id,
@@ -57,15 +55,15 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     """An account. Its row is never deleted, because live projects and the audit log refer to it.
 
     A deleted account has `deleted_at` and is suspended. Its `username` and `email` are both `deleted-[id]`, which is
-    not an address, and its `password_hash` is empty. `last_seen_at` is NEVER until the first sign-in. `notify` says
-    whether decisions about the user's projects are mailed. `may_rename` is true until the user of an account that a
-    provider opened has chosen the username. `review_categories` are the ids of the categories that a reviewer may
-    review, null for all; ids of deleted categories may be among them, and no other category gets one. `role_source` is
-    LOCAL, or the name of the provider that gave the role; then `local_role` and `local_categories` are what was given
-    by hand before, and comes back. With `must_verify` the account may do little until its address is confirmed.
-    `feed_key_hash` is the SHA-256 of the key in the address of its feed, null without one. `language` is the tag of the
-    language that the user has chosen, null if none.
-    Triggers maintain `user_counts` and `user_submissions`.
+    not an address, and its `password_hash` is empty. `notify` says whether decisions about the user's projects are
+    mailed. `may_rename` is true until the user of an account that a provider opened has chosen the username.
+    `review_categories` are the ids of the categories that a reviewer may review, null for all; ids of deleted
+    categories may be among them, and no other category gets one. `role_source` is LOCAL, or the name of the provider
+    that gave the role; then `local_role` and `local_categories` are what was given by hand before, and comes back. With
+    `must_verify` the account may do little until its address is confirmed. `feed_key_hash` is the SHA-256 of the key in
+    the address of its feed, null without one. `language` is the tag of the language that the user has chosen, null if
+    none.
+    Triggers maintain `user_counts` and `user_submissions`, and begin `last_uses`.
 
     `role` is what the service calls the role. The database stores a reviewer as a member with `is_reviewer`, because
     processes of the version before know no other role than member and admin.
@@ -81,7 +79,6 @@ class User(db.Model):  # type: ignore[name-defined,misc]
         Index(None, "role", "status", "id"),  # the active administrators, for the rule of the last administrator
         # The reviewers and their number.
         Index("ix_users_reviewers", "status", "id", **only_where("is_reviewer", "is_reviewer = 1")),
-        Index(None, "last_seen_at", "id"),  # the users list by last use
         Index(None, "feed_key_hash"),  # each read of a feed by its key
         {"sqlite_autoincrement": True},
     )
@@ -94,8 +91,6 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     is_reviewer: Mapped[bool] = mapped_column(default=False, server_default=false())
     status: Mapped[str] = mapped_column(String(16), default=AccountStatus.ACTIVE)
     created_at: Mapped[Instant] = mapped_column(default=now)
-    # The version before adds users without it while this one is installed.
-    last_seen_at: Mapped[Instant] = mapped_column(default=NEVER, server_default=text("'1970-01-01 00:00:00.000000'"))
     deleted_at: Mapped[Instant | None]
     email_verified_at: Mapped[Instant | None]
     notify: Mapped[bool] = mapped_column(default=True, server_default=true())
@@ -163,6 +158,22 @@ class UserSubmissions(db.Model):  # type: ignore[name-defined,misc]
         BigId, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
     )
     submissions: Mapped[int] = mapped_column(BigId, default=0)
+
+
+class LastUse(db.Model):  # type: ignore[name-defined,misc]
+    """When an account was last used; NEVER until the first sign-in. A trigger adds the row of a new user.
+
+    It is a table of its own because votes write it: a row of `users` would take an entry in each of its indexes. It is
+    written under the lock of the user's row.
+    """
+
+    __tablename__ = "last_uses"
+    __table_args__ = (Index(None, "seen_at", "user_id"),)  # the users list by last use
+
+    user_id: Mapped[int] = mapped_column(
+        BigId, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    seen_at: Mapped[Instant]
 
 
 class MailLink(db.Model):  # type: ignore[name-defined,misc]

@@ -63,7 +63,7 @@ FAILED_MAILS = select(func.count()).where(
 )
 EXPIRIES = (SignInAttempt.expires_at, PasskeyChallenge.expires_at, MailLink.expires_at)
 # What comes after this migration only drops what processes of the version before read until they are replaced.
-NEEDED = "0070"
+NEEDED = "0071"
 QUEUE = select(func.count(), func.min(Review.place)).where(in_queue())
 CHANGES = select(func.count()).where(in_queue(), of_changes())
 SCRAPE_SECONDS = 3.0  # a scrape waits no longer for `ledger`

@@ -1,6 +1,6 @@
 """What is under review, and how it was decided, as rows of their own: one current case for each project that has one.
 
-Processes of the version before read on, from the columns and the table of before, which 0071 drops once they are
+Processes of the version before read on, from the columns and the table of before, which 0072 drops once they are
 replaced. What they would write meanwhile is refused by READ_ONLY, or by a trigger. On PostgreSQL the cases are written
 in portions, and every step can be run again.
 """
@@ -254,7 +254,7 @@ def downgrade() -> None:
 
 
 def forget(bind: sa.Connection) -> None:
-    """Empty what 0071 would have dropped: since 0066 nobody has kept it."""
+    """Empty what 0072 would have dropped: since 0066 nobody has kept it."""
     bind.execute(REVISIONS.delete())
     names = {"rejection_reason", "decided_at", "decided_by", "appealed_at", *OF_WAIT} - {"change_requests"}
     stale = sa.or_(PROJECTS.c.change_requests > 0, *(PROJECTS.c[name].is_not(None) for name in sorted(names)))

@@ -11,7 +11,7 @@ from directory.db.engine import BUSY_TIMEOUT
 from directory.db.transactions import transaction
 from directory.errors import Unauthenticated
 from directory.extensions import db
-from directory.models import Session, User, now
+from directory.models import LastUse, Session, User, now
 from directory.services.accounts import api_tokens, last_uses, sessions
 from directory.services.identity import Caller
 from directory.services.people import administration
@@ -209,7 +209,7 @@ def test_one_of_several_requests_at_once_records_the_use(app, user, browser):
         caller = Caller(user.id, "ada", "member", session_id=db.session.scalar(select(Session.id)))
         for _ in range(3):  # all of them had found it due
             transaction(lambda: last_uses.record([caller, caller]))
-            times = select(Session.last_seen_at, User.last_seen_at).join_from(Session, User, User.id == user.id)
+            times = select(Session.last_seen_at, LastUse.seen_at).join(LastUse, LastUse.user_id == Session.user_id)
             seen |= {*db.session.execute(times).one()}
     assert [each > now() - timedelta(minutes=1) for each in seen] == [True]
 

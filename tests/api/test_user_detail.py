@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 
 from directory.db.transactions import transaction
 from directory.extensions import db
-from directory.models import NEVER, AuditEntry, Session, Token, User, now
+from directory.models import NEVER, AuditEntry, LastUse, Session, Token, now
 from directory.services import audit
 from directory.services.data import counter_checks
 from tests.conftest import Statements
@@ -107,7 +107,7 @@ def test_a_use_is_seen_when_that_of_the_session_or_token_is_written_and_else_cos
     bob = world.user("bob")
     caller: Any = Browser(app).sign_in("bob") if proof == "cookie" else world.caller(bob)
     assert caller.get("/api/auth/me").status_code == 200
-    set_all(app, User, last_seen_at=NEVER)
+    set_all(app, LastUse, seen_at=NEVER)
     statements.clear()
     assert caller.get("/api/auth/me").status_code == 200
     assert not [s for s in statements if not s.startswith(("SELECT", "WITH"))]
@@ -127,7 +127,7 @@ def test_users_sort_by_submissions_and_by_when_they_were_seen_by_page_and_cursor
         for _ in range((n * 2) % 5):  # 0, 2, 4, 1, 3
             world.project(user, "pending")
         if n % 2:
-            seen = update(User).where(User.id == user.id).values(last_seen_at=now() - timedelta(days=n))
+            seen = update(LastUse).where(LastUse.user_id == user.id).values(seen_at=now() - timedelta(days=n))
             with app.app_context():
                 transaction(lambda seen=seen: db.session.execute(seen))
     by_size = ["user-2", "user-4", "user-1", "user-3", "user-0", "root"]

@@ -25,7 +25,7 @@ on_postgresql = pytest.mark.parametrize("migrated", ["postgresql"], indirect=Tru
 # No public answer shows these; the last is computed from others.
 HIDDEN = {
     "users": {
-        "email", "email_verified_at", "may_rename", "notify", "password_hash", "last_seen_at", "deleted_at",
+        "email", "email_verified_at", "may_rename", "notify", "password_hash", "deleted_at",
         "review_categories", "is_reviewer", "role_source", "local_role", "local_categories", "must_verify",
         "feed_key_hash", "language",
     },

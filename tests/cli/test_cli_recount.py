@@ -108,6 +108,7 @@ def test_an_empty_directory_is_right(run: Any) -> None:
         ("DELETE FROM user_counts WHERE users > :id", "accounts: active members 0 instead of 5"),
         (f"UPDATE user_submissions SET submissions = 7 WHERE {OF_OWNER}", "user owner: submissions 7 instead of "),
         (f"DELETE FROM user_submissions WHERE {OF_OWNER}", "user owner: submissions -1 instead of "),
+        (f"DELETE FROM last_uses WHERE {OF_OWNER}", "user owner: rows of last uses 0 instead of 1"),
         ("INSERT INTO user_counts VALUES ('admin', 'suspended', 3 * :id)", "accounts: suspended admins 3 instead of 0"),
         ("UPDATE day_counts SET number = 9 * :id WHERE kind = 'project.rejected'", "project.rejected of "),
         (

@@ -62,9 +62,9 @@ def expect_all_right(app: Flask) -> None:
         # Copies by SQL have no entry, and keys that are not theirs.
         assert [fault for fault in found if fault.kind not in {"search", "url_key", "domain", "text_key"}] == []
         assert counter_checks.look_beside() == []
-        unseen = "SELECT count(*) FROM users u JOIN tokens t ON t.user_id = u.id WHERE u.last_seen_at < t.last_used_at"
+        unseen = "SELECT count(*) FROM last_uses l JOIN tokens t USING (user_id) WHERE l.seen_at < t.last_used_at"
         assert db.session.scalar(text(unseen)) == 0
-        seen = "SELECT count(*) FROM users WHERE last_seen_at > '2000-01-01'"
+        seen = "SELECT count(*) FROM last_uses WHERE seen_at > '2000-01-01'"
         assert db.session.scalar(text(seen)) == 5
         flask_migrate.check()
 

@@ -61,6 +61,7 @@ RULES = {
     "reviews": "grows: one for each submission, and each edit that is reviewed",
     "picture_uses": WITH_PROJECTS, "messages": WITH_PROJECTS,
     "user_submissions": WITH_USERS, "daily_bytes": WITH_USERS, "identities": WITH_USERS, "passkeys": WITH_USERS,
+    "last_uses": WITH_USERS,
     "passkey_challenges": PURGED,
     "approvals": "housekeeping deletes those of earlier versions; up to three wait for each project",
     "sessions": PURGED, "tokens": PURGED, "review_claims": PURGED,

@@ -1,5 +1,6 @@
 """Last uses that votes record: in the transaction of the votes, for all callers together."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,15 +12,17 @@ from directory.db.statements import use_connection
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.http import together
-from directory.models import Session, Token, User, now
+from directory.models import LastUse, Session, Token, User, now
 from directory.services.accounts import last_uses, sessions
 from directory.services.identity import Caller
 from directory.services.votes import voting
 from tests.conftest import Database, Statements
 from tests.http.test_together import Scene, answered, asked, by_application, environ, transaction_of_session
-from tests.support.factories import World
+from tests.support.factories import Api, World
+from tests.support.waiting import until
 
 DAY = timedelta(days=1)
+SUSPENDS = "UPDATE users SET status = 'suspended' WHERE id = :id"
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +45,7 @@ class Crowd:
 
     def age(self) -> None:
         with self.app.app_context():
-            for column in (Session.last_seen_at, Token.last_used_at, User.last_seen_at):
+            for column in (Session.last_seen_at, Token.last_used_at, LastUse.seen_at):
                 transaction(
                     lambda column=column: db.session.execute(update(column.class_).values({column: now() - DAY}))
                 )
@@ -59,7 +62,7 @@ class Crowd:
             return [self._is_seen(by) for by in self.voters]
 
     def _is_seen(self, by: Caller) -> bool:
-        times: list[datetime] = [db.session.scalars(select(User.last_seen_at).where(User.id == by.id)).one()]
+        times: list[datetime] = [db.session.scalars(select(LastUse.seen_at).where(LastUse.user_id == by.id)).one()]
         used = [*db.session.scalars(select(Session.last_seen_at).where(Session.user_id == by.id))]
         used = used or [*db.session.scalars(select(Token.last_used_at).where(Token.user_id == by.id))]
         (recent,) = {each > now() - timedelta(minutes=1) for each in [*times, *used]}
@@ -128,6 +131,64 @@ def test_a_locked_row_delays_no_vote_and_its_use_is_recorded_the_next_time(crowd
 
 
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_an_account_is_suspended_while_its_vote_waits_and_no_lock_of_the_vote_is_in_the_way(crowd: Crowd) -> None:
+    """Otherwise each would wait for the other: a deadlock."""
+    by, app = crowd.voters[0], crowd.app
+    with app.app_context():
+        engine = db.engine
+    waiting = text(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    with (
+        ThreadPoolExecutor(1) as pool,
+        engine.connect().execution_options(isolation_level="READ COMMITTED") as other,
+        engine.connect() as watching,
+    ):
+        for statement in ("SELECT 1 FROM users WHERE id = :id FOR UPDATE", SUSPENDS):
+            other.execute(text(statement), {"id": by.id})
+        voted = pool.submit(answered, app, crowd.asks()[:1])
+        until(lambda: watching.scalar(waiting) == 1)
+        other.execute(text("SET LOCAL lock_timeout = 100"))
+        for table in ("tokens", "last_uses"):
+            other.execute(text(f"SELECT 1 FROM {table} WHERE user_id = :id FOR UPDATE"), {"id": by.id})
+        other.execute(text("DELETE FROM tokens WHERE user_id = :id"), {"id": by.id})
+        other.commit()
+        assert statuses(voted.result()) == ["401"]
+    assert crowd.votes() == 0
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+def test_accounts_end_while_they_vote_without_a_deadlock(crowd: Crowd, world: World) -> None:
+    """Each vote records a use; suspensions end all sessions and tokens of their accounts."""
+    root = world.caller(world.admin())
+    deadlocks = text("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+    before = counted(crowd.app, deadlocks)
+    for _ in range(5):
+        fresh = Crowd(crowd.app, world)
+        with ThreadPoolExecutor(3) as pool:
+            votes = [pool.submit(answered, crowd.app, fresh.asks("toggle")) for _ in range(2)]
+            ending = pool.submit(end_all, root, fresh.voters)
+            for each in votes:
+                assert {*statuses(each.result())} <= {"200", "401", "application"}
+            ending.result()
+        assert fresh.votes() == 0
+    assert counted(crowd.app, deadlocks) == before
+
+
+def end_all(root: Api, voters: list[Caller]) -> None:
+    for n, by in enumerate(voters):
+        path = f"/api/admin/users/{by.id}"
+        answer = root.delete(path) if n % 2 else root.put(path, {"status": "suspended"})
+        assert answer.status_code in {200, 204}, answer.json
+
+
+def counted(app: Flask, query: Any) -> int:
+    with app.app_context(), db.engine.connect() as connection:
+        connection.execute(text("SELECT pg_stat_force_next_flush()"))
+        return int(connection.execute(query).scalar_one())
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 def test_a_locked_project_delays_no_other_vote_and_no_last_use(crowd: Crowd) -> None:
     asks = [*crowd.asks()[:3], environ(crowd.scene.live[1], "cast", **crowd.headers[3])]
     with crowd.app.app_context():
@@ -165,7 +226,7 @@ def test_who_has_ended_never_votes_and_is_never_seen(crowd: Crowd, ended: str) -
         assert statuses([by_application(crowd.app, crowd.asks()[0])]) == ["401"]
     assert crowd.votes() == 3
     with crowd.app.app_context():
-        seen = db.session.scalars(select(User.last_seen_at).where(User.id == by.id)).one()
+        seen = db.session.scalars(select(LastUse.seen_at).where(LastUse.user_id == by.id)).one()
     assert seen < now() - DAY / 2
 
 

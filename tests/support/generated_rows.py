@@ -5,10 +5,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from hypothesis import strategies as st
-from sqlalchemy import JSON, Boolean, Column, Date, Float, Integer, LargeBinary, String, Table, insert
+from sqlalchemy import JSON, Boolean, Column, Date, Float, Integer, LargeBinary, String, Table, delete, insert
 
 from directory.extensions import db
-from directory.models import Project, Upvote, now
+from directory.models import LastUse, Project, Upvote, User, now
 from directory.models.base import (
     LogoAddresses,
     OwnValues,
@@ -105,6 +105,8 @@ def _consistent(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[
         tables[name] = tables[name][:1]
     tables["category_slugs"] = [{"slug": "former", "category_id": FIRST_ID}]
     tables["rule_days"] = [{**row, "rule_id": FIRST_ID} for row in tables["rule_days"][:1]]
+    uses = tables["last_uses"]
+    tables["last_uses"] = [{**uses[n % len(uses)], "user_id": row["id"]} for n, row in enumerate(tables["users"])]
     tables["daily_bytes"] = [{**row, "account_id": FIRST_ID} for row in tables["daily_bytes"][:1]]
     tables["approvals"] = [{**row, "project_id": FIRST_ID} for row in tables["approvals"][:1]]  # of the first user
     tables["vote_discounts"] = [{"user_id": FIRST_ID, "project_id": FIRST_ID}]
@@ -159,6 +161,8 @@ def write(tables: dict[str, list[dict[str, Any]]]) -> None:
     for table in db.metadata.sorted_tables:
         if tables.get(table.name):
             db.session.execute(insert(table), tables[table.name])
+        if table is User.__table__:
+            db.session.execute(delete(LastUse))  # those that the database makes
     voters = [row["id"] for row in tables["users"]]
     db.session.execute(insert(Upvote), [{"user_id": v, "project_id": FIRST_ID, "created_at": now()} for v in voters])
     search_index.index(db.session.query(Project).all())

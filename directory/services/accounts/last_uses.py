@@ -20,9 +20,11 @@ from directory.services.identity import Caller
 
 TIMES: tuple[Any, ...] = tuple(bindparam(name, type_=UtcDateTime()) for name in ("used_at", "due"))
 
-# Before a SELECT on PostgreSQL: it records the last uses in the same statement. Users come first, as in every
-# transaction. Each row is looked at again when it is locked, so of several processes one records a use. The planner
-# cannot count the elements of `ARRAY(SELECT …)`: otherwise it would plan each run (`db/batched_query.py`).
+# Before a SELECT on PostgreSQL: it records the last uses in the same statement. PostgreSQL runs it after the SELECT, so
+# a vote that waits for its project has none of these rows. Users come first, as in every transaction; who has locked a
+# user may write the row in `last_uses`. Each row is looked at again when it is locked, so of several processes one
+# records a use. The planner cannot count the elements of `ARRAY(SELECT …)`: otherwise it would plan each run
+# (`db/batched_query.py`).
 WITH_USES = """
     WITH seen AS MATERIALIZED (
         SELECT id FROM users WHERE id = ANY (ARRAY(SELECT unnest(CAST(:users AS bigint[]))))
@@ -40,8 +42,8 @@ WITH_USES = """
     ), used_tokens AS (
         UPDATE tokens t SET last_used_at = :used_at FROM due_tokens d WHERE t.id = d.id RETURNING t.user_id
     ), used_accounts AS (
-        UPDATE users SET last_seen_at = :used_at
-            WHERE id IN (SELECT user_id FROM used_sessions UNION SELECT user_id FROM used_tokens)
+        UPDATE last_uses SET seen_at = :used_at
+            WHERE user_id IN (SELECT user_id FROM used_sessions UNION SELECT user_id FROM used_tokens)
     )
 """
 _RECORD = Prepared(text(f"{WITH_USES} SELECT 1").bindparams(*TIMES))
@@ -59,7 +61,8 @@ _TOKENS = Prepared(
 )
 _USERS = Prepared(
     text(
-        "UPDATE users SET last_seen_at = :used_at WHERE id IN (SELECT value FROM json_each(:users)) RETURNING id"
+        "UPDATE last_uses SET seen_at = :used_at WHERE user_id IN (SELECT value FROM json_each(:users)) "
+        "RETURNING user_id"
     ).bindparams(TIMES[0])
 )
 

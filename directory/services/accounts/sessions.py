@@ -33,7 +33,19 @@ from directory.db.batched_query import BatchedQuery
 from directory.db.statements import Row
 from directory.errors import NotFound, SignInAgain
 from directory.extensions import UNSYNCHRONISED, db, modify
-from directory.models import AccountStatus, Identity, Message, Passkey, Role, Session, Token, User, now, role_of
+from directory.models import (
+    AccountStatus,
+    Identity,
+    LastUse,
+    Message,
+    Passkey,
+    Role,
+    Session,
+    Token,
+    User,
+    now,
+    role_of,
+)
 from directory.models.base import UtcDateTime
 from directory.services import audit, permissions
 from directory.services.clock import database_clock
@@ -53,7 +65,10 @@ def digest(secret: str) -> str:
 
 
 def begin(user_id: int, *, user_agent: str, by_passkey: bool = False, by_provider: bool = False) -> str:
-    """Open a session and return the secret for its cookie. The log has the sign-ins of administrators."""
+    """Open a session of a locked account, and return the secret for its cookie.
+
+    The log has the sign-ins of administrators.
+    """
     secret = secrets.token_urlsafe(32)
     row = Session(user_id=user_id, token_hash=digest(secret), user_agent=user_agent[:300])
     row.by_passkey, row.by_provider = by_passkey, by_provider
@@ -237,9 +252,9 @@ def caller_of(credential: Credential, prefetched: Prefetched = _NONE) -> tuple[C
 
 
 def _see(user_id: int) -> Caller:
-    """Record in the user's row that the user is seen now: the row outlives the session or token. Returns the user."""
-    seeing = update(User).where(User.id == user_id).values(last_seen_at=now())
-    seeing = seeing.returning(User.id, User.username, User.role)
+    """Record that a user whose row is locked is seen now, which outlives the session or token. Returns the user."""
+    who = (select(value).where(User.id == user_id).scalar_subquery() for value in (User.username, User.role))
+    seeing = update(LastUse).where(LastUse.user_id == user_id).values(seen_at=now()).returning(LastUse.user_id, *who)
     return Caller(*db.session.execute(seeing, execution_options=UNSYNCHRONISED).one())
 
 

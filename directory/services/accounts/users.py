@@ -11,7 +11,7 @@ from directory.db.paging import AnySelect, Slice, Sort, Window, fetch
 from directory.db.statements import Prepared, among
 from directory.errors import NotFound
 from directory.extensions import db
-from directory.models import NEVER, Project, Role, Status, Upvote, User, UserCount, UserSubmissions, stored_as
+from directory.models import NEVER, LastUse, Project, Role, Status, Upvote, User, UserCount, UserSubmissions, stored_as
 from directory.services import permissions
 from directory.services.text.rules import ascii_address
 
@@ -19,7 +19,7 @@ SORTS = {
     "newest": Sort((User.created_at, User.id), descending=True),
     "username": Sort((User.username,), descending=False),
     "submissions": Sort((UserSubmissions.submissions, UserSubmissions.user_id), descending=True),
-    "last_seen": Sort((User.last_seen_at, User.id), descending=True),
+    "last_seen": Sort((LastUse.seen_at, LastUse.user_id), descending=True),
 }
 COLUMNS = (
     User.id,
@@ -28,7 +28,7 @@ COLUMNS = (
     User.role,
     User.status,
     User.created_at,
-    User.last_seen_at,
+    LastUse.seen_at.label("last_seen_at"),
     User.deleted_at,
     User.email_verified_at,
     User.notify,
@@ -37,6 +37,7 @@ COLUMNS = (
     User.role_source,
 )
 NAMES = [column.key for column in COLUMNS]
+_SHOWN = select(*COLUMNS).join(LastUse, LastUse.user_id == User.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Filters:
 
 def page(filters: Filters, sort: str, window: Window) -> Slice:
     """A slice of the users, each with statistics: one statement for the users, one grouped one for all figures."""
-    query: AnySelect = select(*COLUMNS).where(condition(filters))
+    query: AnySelect = _SHOWN.where(condition(filters))
     if sort == "submissions":
         query = query.join(UserSubmissions, UserSubmissions.user_id == User.id)
     users = fetch(query, SORTS[sort], window)
@@ -84,7 +85,7 @@ def total(filters: Filters) -> int:
 
 def one(user_id: int) -> dict[str, Any]:
     """A user with statistics. Raises NotFound."""
-    row = db.session.execute(select(*COLUMNS).where(User.id == user_id)).one_or_none()
+    row = db.session.execute(_SHOWN.where(User.id == user_id)).one_or_none()
     if row is None:
         raise NotFound
     return _views([row])[0]

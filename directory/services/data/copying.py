@@ -43,6 +43,7 @@ from directory.extensions import db, modify
 from directory.models import (
     DAY_COUNTS,
     FieldCount,
+    LastUse,
     PasskeyChallenge,
     PictureUse,
     Project,
@@ -55,6 +56,7 @@ from directory.models import (
     Session,
     SpamRule,
     TagCount,
+    User,
     UserCount,
     UserSubmissions,
     VoteRanking,
@@ -66,6 +68,8 @@ from directory.services.data import counter_checks, recount
 
 READ_AT_ONCE = 2_000
 SEARCH = TableClause("project_search")
+# What the target makes of new rows of a table, although it is copied.
+MADE = {Project.__table__: (Review,), User.__table__: (LastUse,)}
 
 
 @dataclass(slots=True)
@@ -149,7 +153,8 @@ def copy(source: Connection, table: Table, advance: Callable[[int], None]) -> Co
                 bulk.load(table, names, rows)
                 if table is Project.__table__:
                     search_index.index(rows)
-                    db.session.execute(delete(Review))  # those that the database makes: all are copied
+                for made in MADE.get(table, ()):
+                    db.session.execute(delete(made))
             except DBAPIError as error:
                 if is_unavailable(error):
                     raise

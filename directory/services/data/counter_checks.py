@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import delete, func, insert, literal, or_, select, text, true, union_all, update
+from sqlalchemy import Table, delete, exists, func, insert, literal, or_, select, text, true, union_all, update
 
 from directory.db.paging import AnySelect
 from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.extensions import db, modify
 from directory.models import (
     DAY_COUNTS,
+    NEVER,
     AuditEntry,
     Category,
     FieldCount,
+    LastUse,
     Project,
     ProjectField,
     Review,
@@ -116,6 +118,21 @@ def _repair_users(_faults: list[Fault]) -> None:
     _rebuild(UserSubmissions, ["user_id", "submissions"], _SUBMITTED)
 
 
+_UNSEEN = ~exists().where(LastUse.user_id == User.id)
+
+
+def _compared_uses() -> Iterator[Fault]:
+    """Users whose last use has no row."""
+    for name in db.session.scalars(select(User.username).where(_UNSEEN).order_by(User.id)):
+        yield Fault("rows of last uses", None, 0, 1, name)
+
+
+def _repair_uses(_faults: list[Fault]) -> None:
+    """Add the rows; the times are lost."""
+    missing = select(User.id, literal(NEVER)).where(_UNSEEN)
+    db.session.execute(insert(LastUse).from_select(["user_id", "seen_at"], missing))
+
+
 def _compared_tags() -> Iterator[Fault]:
     """A counter that is missing is one of zero."""
     stored = {row.tag: row.live_projects for row in db.session.execute(select(TagCount.tag, TagCount.live_projects))}
@@ -188,10 +205,10 @@ def _compared_days() -> Iterator[Fault]:
         yield Fault("days", None, int(stored), int(right), f"{kind} of {day}")
 
 
-def _lock_days() -> None:
-    """Let no other repair add the same differences; triggers may add rows meanwhile."""
+def _lock_repairs(table: Table) -> None:
+    """Let no other repair add the same rows; all others may write meanwhile."""
     if on_postgresql():
-        db.session.execute(text(f"LOCK TABLE {DAY_COUNTS.name} IN SHARE UPDATE EXCLUSIVE MODE"))
+        db.session.execute(text(f"LOCK TABLE {table.name} IN SHARE UPDATE EXCLUSIVE MODE"))
 
 
 def _repair_days(_faults: list[Fault]) -> None:
@@ -236,8 +253,9 @@ USERS = Check(_compared_users, partial(_lock_tables, UserCount, UserSubmissions)
 TAGS = Check(_compared_tags, partial(_lock_tables, TagCount), _repair_tags)
 FIELDS = Check(_compared_fields, partial(_lock_tables, FieldCount, ProjectField), _repair_fields)
 REVISIONS = Check(_compared_changes, _lock_changes, _repair_changes)
-DAYS = Check(_compared_days, _lock_days, _repair_days)
-CHECKS = (CATEGORIES, USERS, TAGS, FIELDS, DAYS, REVISIONS)
+DAYS = Check(_compared_days, partial(_lock_repairs, DAY_COUNTS), _repair_days)
+USES = Check(_compared_uses, partial(_lock_repairs, LastUse.__table__), _repair_uses)
+CHECKS = (CATEGORIES, USERS, USES, TAGS, FIELDS, DAYS, REVISIONS)
 
 
 def look_beside() -> list[Fault]:

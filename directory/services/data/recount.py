@@ -93,8 +93,8 @@ class Fault(NamedTuple):
             return f"tag {self.name}: live_projects {_shown(self.stored)} instead of {_shown(self.right)}"
         if self.kind == "standing":
             return f"project {self.project_id}: standing {'out of date' if self.stored else 'missing'}"
-        if self.kind == "submissions":
-            return f"user {self.name}: submissions {_shown(self.stored)} instead of {_shown(self.right)}"
+        if self.kind in {"submissions", "rows of last uses"}:
+            return f"user {self.name}: {self.kind} {_shown(self.stored)} instead of {_shown(self.right)}"
         if self.kind == "days":
             return f"{self.name}: {_shown(self.stored)} counted instead of {_shown(self.right)}"
         others = f"category {self.name}" if self.name else "accounts"

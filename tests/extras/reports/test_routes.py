@@ -204,17 +204,17 @@ def test_administrators_see_who_reported_with_words_or_without(make_app: Any) ->
     app = make_app(REPORTS="everybody")
     world = World(app)
     project = world.project()
-    users = [world.user(f"member{number}") for number in range(3)]
+    users = [world.user(f"user{number}") for number in range(3)]
     for user in users:
         world.caller(user).post(path(project), {"kind": "spam"})
     world.caller(users[1]).post(path(project), {"kind": "other", "text": "Look."})
     Api(app).post(path(project), {"kind": "spam"})
     [group] = Api(app, world.caller(world.admin()).token).get("/api/review/reports").json["items"]
     made = [(each["kind"], each["reporter"] and each["reporter"]["username"]) for each in group["reports"]]
-    assert made == [("spam", None), ("spam", "member2"), ("other", "member1"), ("spam", "member0")]
+    assert made == [("spam", None), ("spam", "user2"), ("other", "user1"), ("spam", "user0")]
     assert {*map(tuple, group["reports"])} == {("kind", "at", "reporter")}
     [text] = group["texts"]
-    assert (text["text"], text["reporter"]["username"]) == ("Look.", "member1")
+    assert (text["text"], text["reporter"]["username"]) == ("Look.", "user1")
     [seen] = world.caller(world.reviewer()).get("/api/review/reports").json["items"]
     assert "reports" not in seen
     assert "reporter" not in seen["texts"][0]

@@ -15,8 +15,8 @@ from tests.system.chaos.stage import Person, Stage, stage
 BOTH = ("sqlite", "postgresql")
 AT = bindparam("at", type_=UtcDateTime())
 UNRECORDED = text(
-    "SELECT count(*) FROM upvotes v JOIN users u ON u.id = v.user_id JOIN tokens t ON t.user_id = u.id "
-    "WHERE v.created_at >= :at AND (t.last_used_at < :at OR u.last_seen_at < :at)"
+    "SELECT count(*) FROM upvotes v JOIN last_uses l ON l.user_id = v.user_id JOIN tokens t ON t.user_id = v.user_id "
+    "WHERE v.created_at >= :at AND (t.last_used_at < :at OR l.seen_at < :at)"
 ).bindparams(AT)
 
 
@@ -24,7 +24,7 @@ def age(at: Stage) -> None:
     """Have all tokens be used, and all users be seen, for the last time a day ago."""
     engine = create_engine(at.url)
     with engine.begin() as connection:
-        for update in ("tokens SET last_used_at = :at", "users SET last_seen_at = :at"):
+        for update in ("tokens SET last_used_at = :at", "last_uses SET seen_at = :at"):
             connection.execute(text(f"UPDATE {update}").bindparams(AT), {"at": datetime.now(UTC) - timedelta(days=1)})
     engine.dispose()
 
