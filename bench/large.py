@@ -48,7 +48,8 @@ def asked_of(api: Api) -> dict[str, str]:
         "a category": f"category={slug}", "category and tag": f"category={slug}&tag={first}",
         "category and two tags": f"category={slug}&tag={first},{second}", "an owner": f"owner={owner}",
         "a common word": f"q={COMMON}", "a common word and tag": f"q={COMMON}&tag={first}",
-        "two words": f"q={COMMON}+free",
+        "two words": f"q={COMMON}+free", "a common word and category": f"q={COMMON}&category={slug}",
+        "a common word and year": f"q={COMMON}&published={now().year - 1}",
     }  # fmt: skip
     asked = {f"facets, {name}": f"{FACETS}?{query}" for name, query in {"all": "", **narrowed}.items()}
     asked |= {f"list, {name}": f"{LIST}?{query}" for name, query in narrowed.items()}
@@ -83,7 +84,9 @@ def narrowed_by_fields(api: Api) -> dict[str, str]:
     for field in (each for each in api.get("/api/fields").json["items"] if each["facet"]):
         value = field["choices"][0]["value"] if field["choices"] else {"number": "700..999"}.get(field["kind"])
         for name, path in (("facets", FACETS), ("list", LIST)) if value else ():
-            asked[f"{name}, {field['name']}"] = f"{path}?field.{field['name']}={value}"
+            query = f"field.{field['name']}={value}"
+            asked[f"{name}, {field['name']}"] = f"{path}?{query}"
+            asked[f"{name}, a common word and {field['name']}"] = f"{path}?q={COMMON}&{query}"
     return asked
 
 

@@ -411,6 +411,29 @@ def test_the_projects_of_a_common_tag_are_not_looked_through_for_a_common_word(
             assert not any("within" in each for each in statements), statements
 
 
+@pytest.mark.parametrize("migrated", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("narrow", [{"category": "tools"}, {"category": "games"}, {"published": "2026"}])
+def test_a_narrowed_list_has_many_if_so_many_are_among_the_first_matches(
+    places: tuple[int, dict[str, int]], monkeypatch: Any, statements: list[str], narrow: dict[str, Any]
+) -> None:
+    """Then nothing counts its own matches; and where its category has few projects, no match is looked at."""
+    monkeypatch.setattr(search, "MOST", 20)
+    monkeypatch.setattr(search_counts, "SPARE", 2)
+    monkeypatch.setattr(ways, "FIRST", 200)
+    made = [one._replace(category="games" if one.id % 30 == 0 else "tools") for one in listed(2, 400)]
+    filters = Filters(status="live", q="common", **narrow)
+    with only_for_now():
+        written(made, *places)
+        for sort in SORTS:
+            statements.clear()
+            found = page(filters, sort, Window(5), viewer=None)
+            assert [item["id"] for item in found.items] == expected(made, filters, sort)[:5]
+            matching = len(expected(made, filters, "newest"))
+            assert (found.total, found.total_capped) == (min(matching, 20), matching > 20)
+            looked = [each for each in statements if "AS within" in each and "project_search MATCH" in each]
+            assert len(looked) == (narrow != {"category": "games"}), statements
+
+
 @pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
 def test_matches_are_looked_up_one_by_one_rather_than_joined_with_all_projects(
     places: tuple[int, dict[str, int]], monkeypatch: Any, statements: list[str]

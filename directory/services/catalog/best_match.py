@@ -74,6 +74,7 @@ class Search:
         return None if len(rows) > BETTER else [match for match in _best(rows) if match.rank > rank]
 
 
+FREQUENT = 0.2  # the share of matches from which SQLite tests the texts of the newest projects
 # The filters for which the vote rankings have the most voted projects.
 NARROWED_BY = {"status", "q", "category", *shapes.TAGS}
 
@@ -101,6 +102,12 @@ def is_common(asked: Search) -> bool:
     """Whether more than `search.MOST` match, in all likelihood, by the share among the projects with the most votes."""
     share, live = _sampled(asked)
     return share * live > search.MOST * MARGIN
+
+
+def is_frequent(asked: Search) -> bool:
+    """Whether so many match that the newest ones are found sooner by a test of each project than in a list of all."""
+    share, _ = _sampled(asked)
+    return share > FREQUENT
 
 
 def is_rare(asked: Search) -> bool:

@@ -22,6 +22,7 @@ from directory.db.transactions import by_index, in_order
 from directory.extensions import db
 from directory.models import Project, Status
 from directory.services.catalog import (
+    best_match,
     category_slugs,
     own_counts,
     own_fields,
@@ -157,7 +158,8 @@ def _counted(
         having = own_counts.at_most(filters.own)
         is_collected = having * (number or having) * COLLECTING < search.MOST // part * live
         names = own_filters.by_each(names, is_of_each=not is_collected)
-    if is_scan and dialect == "sqlite" and live <= LISTED:
+    is_listed = is_scan and dialect == "sqlite" and live <= LISTED
+    if is_listed and not (part > 1 and filters.tag is None and best_match.is_frequent(_search(filters, found_by))):
         names = tuple("q_in_memory" if name == "q" else name for name in names)
     shape = shapes.ListShape(names, filters.status, dialect, matches=matches)
     own = [name for name, field in fields.items() if field.kind in own_filters.COUNTED] if FIELD in kinds else []
@@ -172,6 +174,11 @@ def _counted(
     by_category = {int(key): number for key, number in numbers[CATEGORY].items()}
     used_tags = {tag: numbers[TAG][tag] for tag in used}
     return Facets(by_category, used_tags, _by_value(numbers[FIELD], fields), capped=numbers[ALL][""] > search.MOST)
+
+
+def _search(filters: Filters, found_by: ways.Matched) -> best_match.Search:
+    names = own_filters.by_each(found_by.narrowing)
+    return best_match.Search(names, found_by.given, db.engine.dialect.name, filters.status)
 
 
 def _by_value(numbers: Mapping[str, int], fields: Fields) -> dict[str, dict[str, int]]:

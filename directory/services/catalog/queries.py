@@ -39,6 +39,7 @@ from directory.services.catalog.columns import (
 )
 from directory.services.catalog.orders import BEST, SORTS, keys, named
 from directory.services.catalog.own_filters import others
+from directory.services.catalog.search_language import WORDS
 from directory.services.catalog.shapes import (
     BY_INDEX,
     BY_VOTER,
@@ -257,6 +258,16 @@ def count(shape: ListShape) -> Prepared:
     else:
         ids, _ = by_index(shape)
     return Prepared(select(func.count()).select_from(ids.subquery("among")), replan=True)
+
+
+@lru_cache
+def among_matches(shape: ListShape, most: int) -> Prepared:
+    """The number of projects of a list among the first `most` matches of a query by whole words, no more than `cap`."""
+    match = search.matching(shape.dialect, WORDS).limit(literal_column(str(most))).subquery("match")
+    # A subquery for one value, as in `search.found`: as a table all vote rankings might be read.
+    one = standing(shape).where(S.project_id == match.c.id).correlate(match).scalar_subquery()
+    within = select(match.c.id).where(one.is_not(None)).limit(CAP).subquery("within")
+    return Prepared(select(func.count()).select_from(within), replan=True)
 
 
 def _capped_total(shape: ListShape) -> AnySelect:

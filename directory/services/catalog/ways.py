@@ -13,7 +13,8 @@ is fast for a word of ten projects takes seconds for a word of half of them, and
   rare word among common ones. The index is asked for the rare one alone, and the others are tested.
 - MANY: more than MOST match, but the list has filters that were not counted. It is scanned in its order, and each
   project tested; then its own matches are counted.
-- CAPPED: the list itself has more than MOST matches. It is scanned, and its total is MOST "and more".
+- CAPPED: the list itself has more than MOST matches, as was counted, or as the FIRST matches of the query show. It is
+  scanned, and its total is MOST "and more".
 - Best match of CAPPED ranks the MOST matches with the most votes. `best_match` looks at the first 64, 500 or 2,500 of
   them and proves that a page of these is the page of all. If it cannot, the list is scanned for all MOST; unless so few
   match that to collect all from the index is sooner (COLLECTED).
@@ -61,6 +62,8 @@ SHORT, SPARSE, LOOKUP = 10_000, 10, 5
 STORED_BY = {"status", "category", "tag", "published", "own"}  # filters of lists whose numbers are stored
 totals = StoredCounts[int](1_000)
 COLLECTED = 5_000  # up to so many projects with values of own fields are collected for a page
+FIRST = 100_000  # matches of a query that are looked at, to find that more than `search.MOST` are in a narrowed list
+FIRST_BY = {"status", "q", "category", "published", "own"}  # filters of these lists
 RELATED = 3  # times as many projects as expected may have all words of a query, since words occur together
 
 
@@ -102,6 +105,9 @@ def matched(filters: Filters, least: int | None = None) -> Matched | None:
     counted = search_counts.Matches(names, filters.status, given, db.engine.dialect.name) if is_search else None
     total = _total(narrowing, given, "") if filters.has_several_tags and counted is None else None
     way = _way(counted, total)
+    if counted is not None and way == shapes.MANY and (many := _surely(filters, names, given)) > search.MOST:
+        counted.store(many)
+        way = shapes.CAPPED
     if filters.own is not None and db.engine.dialect.name == "sqlite":
         narrowing, total = _by_each(filters, narrowing, given, total)
     return Matched(narrowing, given, way, counted, total)
@@ -131,8 +137,9 @@ def rows(
         return [], 0
     dialect, names = db.engine.dialect.name, tuple(narrowing)
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
-    if sort == "best" and matches == shapes.CAPPED and set(names) <= best_match.NARROWED_BY:
-        asked = best_match.Search(names, given, dialect, filters.status)
+    can_rank = own_filters.others(names) <= {*best_match.NARROWED_BY, "published"}
+    if sort == "best" and matches == shapes.CAPPED and can_rank:
+        asked = best_match.Search(own_filters.by_each(names), given, dialect, filters.status)
         best = _best(asked, window, viewed)
         if best is not None:
             return best, search.MOST + 1
@@ -179,6 +186,27 @@ def _way(counted: search_counts.Matches | None, total: int | None) -> str:
     if counted.number <= search.MOST:
         return shapes.TESTED if counted.is_tested else shapes.FEW
     return shapes.CAPPED if counted.is_exact else shapes.MANY
+
+
+def _surely(filters: Filters, names: tuple[str, ...], given: dict[str, Any]) -> int:
+    """How many projects a list has at least, by the first matches of its query; 0 if too few are to be expected.
+
+    PostgreSQL collects all matches before the first one. So it counts a list without own fields as soon by a scan.
+    """
+    dialect, is_year = db.engine.dialect.name, len(filters.published or "") <= len("2026")
+    looks = is_year and (dialect == "sqlite" or filters.own is not None)
+    if not looks or filters.status != Status.LIVE or not {*filters.given()} <= FIRST_BY:
+        return 0
+    _, live = search_counts.state()
+    most = [live, *([own_counts.at_most(filters.own)] if filters.own else [])]
+    most += [total(Filters(status=Status.LIVE, category=filters.category))] if filters.category else []
+    if min(most) * FIRST < search.MOST * live:
+        return 0
+    looked_up = own_filters.by_each(shapes.without_query(names))
+    shape = shapes.ListShape(looked_up, filters.status, dialect)
+    with by_index():
+        [[number]] = queries.among_matches(shape, FIRST).all(given)
+    return int(number)
 
 
 def _length(
