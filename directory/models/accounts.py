@@ -59,10 +59,10 @@ class User(db.Model):  # type: ignore[name-defined,misc]
     mailed. `may_rename` is true until the user of an account that a provider opened has chosen the username.
     `review_categories` are the ids of the categories that a reviewer may review, null for all; ids of deleted
     categories may be among them, and no other category gets one. `role_source` is LOCAL, or the name of the provider
-    that gave the role; then `local_role` and `local_categories` are what was given by hand before, and comes back. With
-    `must_verify` the account may do little until its address is confirmed. `feed_key_hash` is the SHA-256 of the key in
-    the address of its feed, null without one. `language` is the tag of the language that the user has chosen, null if
-    none.
+    that gave the role; then `local_role` and `local_categories` keep what was given by hand before, and apply again
+    when the provider's role ends. With `must_verify` the account may do little until its address is confirmed.
+    `feed_key_hash` is the SHA-256 of the key in the address of its feed, null without one. `language` is the tag of the
+    language that the user has chosen, null if none.
     Triggers maintain `user_counts` and `user_submissions`, and begin `last_uses`.
 
     `role` is what the service calls the role. The database stores a reviewer as a member with `is_reviewer`, because

@@ -254,7 +254,7 @@ def downgrade() -> None:
 
 
 def forget(bind: sa.Connection) -> None:
-    """Empty what 0072 would have dropped: since 0066 nobody has kept it."""
+    """Empty what 0072 drops: nothing has kept it up to date since 0066."""
     bind.execute(REVISIONS.delete())
     names = {"rejection_reason", "decided_at", "decided_by", "appealed_at", *OF_WAIT} - {"change_requests"}
     stale = sa.or_(PROJECTS.c.change_requests > 0, *(PROJECTS.c[name].is_not(None) for name in sorted(names)))

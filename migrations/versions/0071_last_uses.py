@@ -62,7 +62,7 @@ def fill_some_at_a_time(bind: sa.Connection) -> None:
 
 
 def downgrade() -> None:
-    """Go back: the column has what was recorded meanwhile."""
+    """Go back: the column gets the times that were recorded meanwhile."""
     op.execute(
         "UPDATE users SET last_seen_at = l.seen_at FROM last_uses l "
         "WHERE l.user_id = users.id AND l.seen_at <> users.last_seen_at"

@@ -68,8 +68,8 @@ from directory.services.data import counter_checks, recount
 
 READ_AT_ONCE = 2_000
 SEARCH = TableClause("project_search")
-# What the target makes of new rows of a table, although it is copied.
-MADE = {Project.__table__: (Review,), User.__table__: (LastUse,)}
+# The rows that triggers of the target add for new rows of a table. They go, since those of the source are copied.
+MADE = {Project.__table__: Review, User.__table__: LastUse}
 
 
 @dataclass(slots=True)
@@ -153,8 +153,8 @@ def copy(source: Connection, table: Table, advance: Callable[[int], None]) -> Co
                 bulk.load(table, names, rows)
                 if table is Project.__table__:
                     search_index.index(rows)
-                for made in MADE.get(table, ()):
-                    db.session.execute(delete(made))
+                if table in MADE:
+                    db.session.execute(delete(MADE[table]))
             except DBAPIError as error:
                 if is_unavailable(error):
                     raise
