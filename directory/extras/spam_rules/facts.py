@@ -84,7 +84,7 @@ def of_project(draft: Draft) -> Facts:
         **_of_address(email, is_confirmed=verified_at is not None),
         **dict(zip(names, counts, strict=True)),
         "domain": None if project.domain is None else texts.number_of(project.domain),
-        "links": texts.links_in(project.description, shown),
+        "links": shown.links,
         "text_of_rejected": bool(is_repeated),
         "title_lookalike": has_lookalikes(project.title),
         "has_repository": project.repository_url is not None,

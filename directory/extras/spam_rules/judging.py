@@ -44,17 +44,12 @@ class _Rule:
 
 @dataclass(frozen=True, slots=True)
 class _Judgement:
-    """A draft with its facts, and the rules that matched, in the order of their ids."""
+    """A draft with its facts, the rules that matched, in the order of their ids, and the one whose effect happens."""
 
     draft: Draft | Registration
     facts: Facts
     matched: list[_Rule]
-
-    @property
-    def acting(self) -> _Rule | None:
-        """Of the rules that are on the one whose effect happens: the strongest, and of equal ones the first."""
-        acting = [rule for rule in self.matched if rule.is_on]
-        return max(acting, key=lambda rule: STRENGTH.index(rule.effect), default=None)
+    acting: _Rule | None
 
     def record(self, account_id: int | None) -> None:
         """Store the facts, count what matched, and note on the project what the rules that are on found.
@@ -125,11 +120,10 @@ def on_submit(draft: Draft | Registration) -> Verdict:
     is_late = bool(draft.seen) and known.is_decided
     rules = _rules(known.rules) if known.rules[0] and not is_late else ()
     matched = [rule for rule in rules if _is_asked(rule, kinds, draft.seen) and _holds(rule, known)]
-    judgement = _Judgement(draft, known, matched)
-    acting = judgement.acting
-    if acting is None:
-        return Verdict(judgement.record)
-    return Verdict(judgement.record, acting.effect, acting.reason, acting.id)
+    on = [rule for rule in matched if rule.is_on]
+    acting = max(on, key=lambda rule: STRENGTH.index(rule.effect), default=None)  # of equally strong ones the first
+    record = _Judgement(draft, known, matched, acting).record
+    return Verdict(record) if acting is None else Verdict(record, acting.effect, acting.reason, acting.id)
 
 
 def _is_asked(rule: _Rule, kinds: set[Judged], seen: frozenset[str]) -> bool:

@@ -5,7 +5,7 @@ Words are numbers, in their order, so that a phrase is found as words in a row; 
 
 import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
@@ -20,10 +20,10 @@ from directory.services.text.characters import as_read
 BETWEEN = 0  # words that are no neighbours
 _STORED_BITS, _OLD_BITS = 40, 63
 _WITHOUT_SCHEME = re.compile(r"(?<![\w./])www\.")
-_TAG = re.compile(r'</?([a-z0-9]+)(?:[^>"]|"[^"]*")*>')
+_TAG = re.compile(r'</?[a-z0-9]+(?:[^>"]|"[^"]*")*>')
+_TAG_WITHIN_WORDS = re.compile(r'</?(?:a|code|em|s|strong)(?![a-z0-9])(?:[^>"]|"[^"]*")*>')
 _ATTRIBUTE = re.compile(r' (href|title)="([^"]*)"')
 _LINK = re.compile(r"<a .*?</a>", re.DOTALL)
-_WITHIN_WORDS = frozenset({"a", "code", "em", "s", "strong"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Seen(NamedTuple):
 
     text: str
     behind_links: tuple[str, ...]
-    links: int  # as often as they are shown, and addresses that are none
+    links: int  # and web addresses: as often as they are shown, or in the source, if that is more often
 
 
 def seen(description: str) -> Seen:
@@ -55,16 +55,11 @@ def seen(description: str) -> Seen:
     attributes = [attribute for tag in _TAG.finditer(html) for attribute in _ATTRIBUTE.findall(tag[0])]
     behind = (unquote(unescape(value)) for _, value in attributes)
     links = sum(name == "href" for name, _ in attributes) + _addresses(_text(_LINK.sub(" ", html)))
-    return Seen(_text(html), tuple(dict.fromkeys(behind)), links)
+    return Seen(_text(html), tuple(dict.fromkeys(behind)), max(links, _addresses(description)))
 
 
 def _text(html: str) -> str:
-    return unescape(_TAG.sub(lambda tag: "" if tag[1] in _WITHIN_WORDS else " ", html)).strip()
-
-
-def links_in(description: str, shown: Seen) -> int:
-    """How many links and web addresses a description shows, or its source has, if these are more."""
-    return max(shown.links, _addresses(description))
+    return unescape(_TAG.sub(" ", _TAG_WITHIN_WORDS.sub("", html))).strip()
 
 
 def _addresses(text: str) -> int:
@@ -98,7 +93,7 @@ def words_of(project: Any, shown: Seen, own: Iterable[str] = ()) -> Words:
         source = units(project.description)
         alone |= dict.fromkeys([part for unit in source for part in unit.parts])
         alone |= dict.fromkeys(_joined(source))
-    return Words((*ordered, *_separate(number(word) for word in alone if word not in known)))
+    return Words((*ordered, *(place for word in alone if word not in known for place in (number(word), BETWEEN))))
 
 
 def _joined(text_units: Iterable[Unit]) -> list[str]:
@@ -117,11 +112,6 @@ def number_of(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 1
 
 
-def _separate(numbers: Iterable[int]) -> Iterator[int]:
-    for value in numbers:
-        yield from (value, BETWEEN)
-
-
 def packed(words: Words) -> bytes:
     """Words as they are stored, five bytes for each: the first four of all of them, and then the last ones."""
     # Their number is no multiple of eight, which tells them from those of before.
@@ -135,7 +125,7 @@ def unpacked(stored: bytes) -> Words:
     """Words from what is stored. Earlier it was eight bytes for each, without an order."""
     if len(stored) % 8 == 0:
         old = struct.unpack(f">{len(stored) // 8}Q", stored)
-        return Words(tuple(_separate(value >> (_OLD_BITS - _STORED_BITS) for value in old)))
+        return Words(tuple(place for value in old for place in (value >> (_OLD_BITS - _STORED_BITS), BETWEEN)))
     total = len(stored) // 5
     first = struct.unpack(f">{total}I", stored[: 4 * total])
     return Words(tuple(high << 8 | low for high, low in zip(first, stored[4 * total :], strict=True)))

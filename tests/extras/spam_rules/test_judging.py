@@ -268,7 +268,7 @@ def test_words_that_were_stored_earlier_are_read_without_an_order() -> None:
     ("a.b@c.org node.js", 0),
 ])  # fmt: skip
 def test_links_are_counted_as_often_as_they_are_shown(description: str, number: int) -> None:
-    assert texts.links_in(description, texts.seen(description)) == number
+    assert texts.seen(description).links == number
 
 
 def test_the_words_of_a_long_description_take_little_room() -> None:
