@@ -100,21 +100,19 @@ class AnswerHeaders:
         They take the place of the answer's own Vary and Cache-Control.
         """
         decisive = {name: value for name, value in own if name in _DECISIVE}
-        caching = self._caching(decisive, status, facts)
+        caching = decisive.get(CACHE_CONTROL, "")
+        if status >= 400 or (NO_STORE not in caching and facts.path.startswith(NO_STORE_PATHS)):
+            caching = NO_STORE
+        elif facts.is_signed_in:
+            caching = caching or PRIVATE
+        elif not caching:
+            caching = self.public if facts.method in ("GET", "HEAD") and "Set-Cookie" not in decisive else PUBLIC
         if self._is_closed and not facts.path.startswith(ASSETS):
             caching = _private(caching)
         is_constant = facts.is_constant or ("immutable" in caching and not caching.startswith("private"))
         origin = facts.origin if facts.origin in self._origins else None
         security = tuple(name for name in SECURITY if name in decisive) if decisive else ()
         return self._made(facts.scheme, caching, decisive.get(VARY, ""), is_constant, origin, security)
-
-    def _caching(self, own: dict[str, str], status: int, facts: Facts) -> str:
-        caching = own.get(CACHE_CONTROL, "")
-        if status >= 400 or (NO_STORE not in caching and facts.path.startswith(NO_STORE_PATHS)):
-            return NO_STORE
-        if caching or facts.is_signed_in:
-            return caching or PRIVATE
-        return self.public if facts.method in ("GET", "HEAD") and "Set-Cookie" not in own else PUBLIC
 
     def _make(
         self, scheme: str, caching: str, vary: str, is_constant: bool, origin: str | None, own_security: tuple[str, ...]

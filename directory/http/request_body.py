@@ -33,6 +33,7 @@ FIELDS_MAX = 30
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # A whole string, so that brackets inside it do not count, or one bracket outside of strings.
 _BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+_DEEPER = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 def read_json(*, required: bool) -> tuple[Any, list[dict[str, str]]]:
@@ -112,7 +113,11 @@ def _parse(data: bytes) -> tuple[Any, list[dict[str, str]]]:
         text = data.decode("utf-8-sig")  # it ignores a byte order mark, as RFC 8259 section 8.1 allows
     except UnicodeDecodeError as error:
         raise MalformedJson(_("The body is not UTF-8 at byte {number}.", number=error.start)) from None
-    _require_shallow(text)
+    depth = 0
+    for match in _BRACKETS.finditer(text):  # before the parser, which is recursive
+        depth += _DEEPER.get(match[0], 0)
+        if depth > DEPTH_MAX:
+            raise MalformedJson(_("The body nests deeper than {number} levels.", number=DEPTH_MAX))
     try:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
@@ -139,9 +144,14 @@ def _read_body(most: int = BODY_MAX) -> bytes:
     if declared is not None and declared > most:
         raise TooLarge
     body = bytearray()
-    # One byte more than the limit is read: only its absence shows that a chunked body ends there.
-    while len(body) <= most and (chunk := _read_chunk(most + 1 - len(body))):
-        body += chunk
+    try:
+        # One byte more than the limit is read: only its absence shows that a chunked body ends there.
+        while len(body) <= most and (chunk := request.stream.read(most + 1 - len(body))):
+            body += chunk
+    except Exception as error:
+        # Every server has its own exceptions for a closed connection or a malformed chunk (gunicorn's derive only from
+        # Exception); all of them mean that the client did not send a whole body.
+        raise MalformedJson(_("The body broke off before its end.")) from error
     if len(body) > most:
         raise TooLarge
     if len(body) < (declared or 0):
@@ -154,15 +164,6 @@ def is_absent(environ: dict[str, Any]) -> bool:
     if "HTTP_TRANSFER_ENCODING" in environ or not environ["SERVER_PROTOCOL"].startswith("HTTP/1."):
         return False
     return bool(environ.get("CONTENT_LENGTH", "0") == "0")
-
-
-def _read_chunk(size: int) -> bytes:
-    try:
-        return request.stream.read(size)
-    except Exception as error:
-        # Every server has its own exceptions for a closed connection or a malformed chunk (gunicorn's derive only from
-        # Exception); all of them mean that the client did not send a whole body.
-        raise MalformedJson(_("The body broke off before its end.")) from error
 
 
 def _require_type(wanted: str) -> None:
@@ -179,19 +180,6 @@ def _require_type(wanted: str) -> None:
 def _require_no_coding() -> None:
     if request.headers.get("Content-Encoding", "identity").strip(" \t").lower() not in ("", "identity"):
         raise UnsupportedMediaType(_("Send the body without a Content-Encoding."))
-
-
-def _require_shallow(text: str) -> None:
-    """Raise MalformedJson if brackets nest too deep, before the parser, which is recursive."""
-    depth = 0
-    for match in _BRACKETS.finditer(text):
-        token = match[0]
-        if token in ("[", "{"):
-            depth += 1
-        elif token in ("]", "}"):
-            depth -= 1
-        if depth > DEPTH_MAX:
-            raise MalformedJson(_("The body nests deeper than {number} levels.", number=DEPTH_MAX))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -14,21 +14,18 @@ LEAST = 20  # characters of a description that is compared with others
 def domain_of(url: str) -> str | None:
     """The registrable domain of a website, as A-labels, by the Public Suffix List; of an address without one its host.
 
-    None for text that is not a URL.
+    `example.co.uk` for https://www.example.co.uk; None for text that is not a URL.
     """
     read = parsed(url) if URL.fullmatch(url) else None
-    return None if read is None else registrable(read.hostname)
+    if read is None:
+        return None
+    host: str = read.hostname.rstrip(".")
+    return host if _is_address(host) else _suffixes().privatesuffix(host) or host
 
 
 def keys_of(project: Any) -> tuple[str | None, str | None]:
     """The columns `domain` and `text_key` of a project, from its URL and its description."""
     return domain_of(project.url), text_key(project.description)
-
-
-def registrable(host: str) -> str:
-    """The registrable domain of a host: `example.co.uk` for `www.example.co.uk`; otherwise the host itself."""
-    host = host.rstrip(".")
-    return host if _is_address(host) else _suffixes().privatesuffix(host) or host
 
 
 def is_registrable(host: str) -> bool:
