@@ -94,11 +94,15 @@ def _decide(
     if decision == Act.REQUEST:
         _add_requests(cases)
     refusals: Refusals = dict.fromkeys(wanted, NotFound())
+    due: list[Case] = []
     for case in cases:
+        # A caller whose answer was lost may retry, as RFC 9110 section 13.1.1 allows: of requests the same one.
+        is_made = case.request == reason if decision == Act.REQUEST else case.stage in ALREADY.get(decision, ())
         is_own = decision != DELETE and permissions.is_refused_own(by, case.project.owner_id, terms.self_review)
-        refusals[case.id] = OwnSubmission() if is_own else _refusal(case, decision, wanted[case.id], reason)
-    due = [case for case in cases if refusals[case.id] is None and not _is_decided(case, decision, reason)]
-    due = [case for case in due if not terms.is_late or case.is_late]
+        refusal = None if is_made else _refusal(case, decision, wanted[case.id])
+        refusals[case.id] = OwnSubmission() if is_own else refusal
+        if not (is_made or refusals[case.id]) and (not terms.is_late or case.is_late):
+            due.append(case)
     if due and decision == DELETE:
         assert by is not None  # noqa: S101 (the command line deletes nothing)
         submissions.delete_each([case.project for case in due], by=by, notify=notify, reason=reason)
@@ -115,16 +119,8 @@ def _add_requests(cases: list[Case]) -> None:
         case.request = requests.get(case.id)
 
 
-def _is_decided(case: Case, decision: str, reason: str | None) -> bool:
-    """Whether the decision was already made: of requests for changes the same one."""
-    return case.request == reason if decision == Act.REQUEST else case.stage in ALREADY.get(decision, ())
-
-
-def _refusal(case: Case, decision: str, versions: Container[int] | None, reason: str | None) -> DirectoryError | None:
-    """Why the decision is refused; None if it can be made, or was already made."""
-    # A caller whose answer was lost may retry, as RFC 9110 section 13.1.1 allows.
-    if _is_decided(case, decision, reason):
-        return None
+def _refusal(case: Case, decision: str, versions: Container[int] | None) -> DirectoryError | None:
+    """Why a decision that was not made before is refused; None if it can be made."""
     if versions is not None and case.project.version not in versions:
         return PreconditionFailed()
     if decision == DELETE or (case.request is None and case.step(Act(decision)) is not None):
