@@ -24,8 +24,8 @@ from sqlalchemy import (
 from sqlalchemy.orm import aliased
 
 from directory import events
-from directory.db import rows
 from directory.db.paging import AnySelect, Position, Slice, Sort, Window, as_dict, fetch, windowed
+from directory.db.statements import add_row_later
 from directory.errors import NotFound
 from directory.events import Event
 from directory.extensions import db, modify
@@ -49,34 +49,34 @@ TIMELINE = {event: event.timeline_name or event.word for event in events.TABLE i
 
 def record(action: Event, *, by: Caller | None, **facts: Any) -> None:
     """Add an entry to the current transaction. `by` is None for a command of the operator."""
-    rows.add_later(AuditEntry, {"at": now(), **facts, "action": action, "actor_id": by.id if by else None})
+    add_row_later(AuditEntry, {"at": now(), **facts, "action": action, "actor_id": by.id if by else None})
     if facts.get("changes"):
         daily_bytes.note(facts["changes"], daily_bytes.ROW)
 
 
 def record_project(action: Event, project: Any, *, by: Caller | None, **facts: Any) -> None:
     """Add an entry about a project: an object with its id, url_key and title as they are after the change."""
-    record(action, by=by, **_about(project), **facts)
-    _tell(action, [project.id], by)
+    record_each([(project, {"at": now(), **facts, "action": action})], by=by)
 
 
 def record_each(entries: Iterable[tuple[Any, dict[str, Any]]], *, by: Caller | None, **facts: Any) -> None:
-    """Add entries about projects to the current transaction in their order, in bulk.
+    """Add entries about locked projects to the current transaction in their order, in bulk, and tell the extras.
 
     Each is a project and the facts about it alone; `facts` are those of all entries. All entries have the same columns;
     `action` and `at` are among them.
     """
     facts["actor_id"] = by.id if by else None
-    added = [{**_about(project), **facts, **own} for project, own in entries]
+    added = [
+        {"project_id": project.id, "url_key": project.url_key, "project_title": project.title, **facts, **own}
+        for project, own in entries
+    ]
     bulk.load_dicts(AuditEntry, added)
+    for changes in filter(None, (row.get("changes") for row in added)):
+        daily_bytes.note(changes, daily_bytes.ROW)
     for action in dict.fromkeys(row["action"] for row in added):
-        _tell(action, [row["project_id"] for row in added if row["action"] == action], by)
-
-
-def _tell(event: Event, project_ids: list[int], by: Caller | None) -> None:
-    """Tell the extras of an event about locked projects."""
-    for on_event in db.on_event:
-        on_event(event, project_ids, by)
+        project_ids = [row["project_id"] for row in added if row["action"] == action]
+        for on_event in db.on_event:
+            on_event(action, project_ids, by)
 
 
 def purge(days: int, most: int, *, guarded: bool = True) -> int:
@@ -108,11 +108,6 @@ def erase(projects: AnySelect) -> None:
 def unmoved(project: Any) -> dict[str, Any]:
     """The states of an entry about a project that stays in its state."""
     return {"from_state": project.status, "to_state": project.status}
-
-
-def _about(project: Any) -> dict[str, Any]:
-    """The columns of an entry that identify its project."""
-    return {"project_id": project.id, "url_key": project.url_key, "project_title": project.title}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Table, text
 from sqlalchemy.exc import DBAPIError
 
-from directory.db.rows import add_later
+from directory.db.statements import add_row_later
 from directory.db.transactions import lift_time_limits, on_postgresql
 from directory.extensions import db
 from directory.models import AuditEntry, Category, Project, ProjectTag, TagCount, Upvote, User
@@ -77,7 +77,7 @@ def load(model: Any, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) ->
 def load_dicts(model: Any, rows: Sequence[dict[str, Any]]) -> None:
     """Add rows that all have the same columns. A column that is left out gets the default of the database, if any."""
     if len(rows) == 1:
-        add_later(model, rows[0])
+        add_row_later(model, rows[0])
     elif rows:
         names = tuple(rows[0])
         load(model, names, (tuple(row[name] for name in names) for row in rows))

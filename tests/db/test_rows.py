@@ -6,7 +6,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import func, select, text
 
-from directory.db import rows
+from directory.db.statements import add_row
 from directory.db.transactions import on_postgresql, transaction
 from directory.extensions import db
 from directory.models import AuditEntry, Project, now
@@ -29,7 +29,7 @@ def test_a_row_is_stored_as_it_is_given(app: Flask, changes: Any) -> None:
     at = now()
     with app.app_context():
         given = {"action": "project.edited", "at": at, "reason": STRANGE, "waited_seconds": 1 / 3, "changes": changes}
-        number = transaction(lambda: rows.add(AuditEntry, given))
+        number = transaction(lambda: add_row(AuditEntry, given))
         entry = db.session.get_one(AuditEntry, number)
         assert (entry.at, entry.reason, entry.waited_seconds) == (at, STRANGE, 1 / 3)
         assert (entry.changes, entry.actor_id) == (changes, None)
@@ -40,7 +40,7 @@ def test_a_row_is_stored_as_it_is_given(app: Flask, changes: Any) -> None:
 def test_a_value_may_be_an_expression_of_the_database(app: Flask) -> None:
     with app.app_context():
         before = now()
-        number = transaction(lambda: rows.add(AuditEntry, {"at": at_once(), "action": "user.signed_out"}))
+        number = transaction(lambda: add_row(AuditEntry, {"at": at_once(), "action": "user.signed_out"}))
         assert abs((db.session.get_one(AuditEntry, number).at - before).total_seconds()) < 60
 
 
@@ -54,7 +54,7 @@ def test_what_is_added_first_in_a_transaction_goes_with_it(app: Flask) -> None:
     """Below the driver's cursors nothing begins a transaction by itself."""
 
     def add_and_fail() -> None:
-        rows.add(AuditEntry, {"at": now(), "action": "user.signed_out"})
+        add_row(AuditEntry, {"at": now(), "action": "user.signed_out"})
         raise LookupError
 
     with app.app_context():
@@ -62,7 +62,7 @@ def test_what_is_added_first_in_a_transaction_goes_with_it(app: Flask) -> None:
         with pytest.raises(LookupError):
             transaction(add_and_fail)
         assert entries() == before
-        transaction(lambda: rows.add(AuditEntry, {"at": now(), "action": "user.signed_out"}))
+        transaction(lambda: add_row(AuditEntry, {"at": now(), "action": "user.signed_out"}))
         assert entries() == before + 1
 
 

@@ -8,10 +8,9 @@ from flask import Flask
 from sqlalchemy import BigInteger, bindparam, func, literal_column, select, text
 from sqlalchemy.exc import IntegrityError
 
-from directory.db import rows
 from directory.db.compiled_postgresql import MAX_PREPARED
 from directory.db.paging import Window
-from directory.db.statements import Prepared
+from directory.db.statements import Prepared, add_row_later
 from directory.db.transactions import transaction
 from directory.extensions import db
 from directory.models import Category
@@ -89,7 +88,7 @@ def a_category(slug: str) -> dict[str, Any]:
 
 def add_another() -> None:
     """Add a category whose slug is taken."""
-    rows.add_later(Category, a_category("tools"))
+    add_row_later(Category, a_category("tools"))
 
 
 def test_what_runs_later_has_run_before_what_follows(tools: None) -> None:

@@ -30,16 +30,16 @@ def end() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-add_later = outbox.add_later
+add_row_later = outbox.add_row_later
 
 
 def add_and_note(model: Any, row: Any) -> None:
     """Add a row, and note that there is something in the outbox."""
     db.session.info["enqueued"] = True
-    add_later(model, row)
+    add_row_later(model, row)
 
 
-outbox.add_later = add_and_note
+outbox.add_row_later = add_and_note
 
 
 @event.listens_for(Session, "after_commit")

@@ -12,7 +12,7 @@ from sqlalchemy import BigInteger, ColumnElement, String, bindparam, case, cast,
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from directory import events
-from directory.db.rows import add_later
+from directory.db.statements import add_row_later
 from directory.db.transactions import on_postgresql
 from directory.events import Event
 from directory.extensions import UNSYNCHRONISED, db, modify
@@ -139,7 +139,7 @@ def store(rows: list[dict[str, Any]]) -> None:
         bulk.load_dicts(Delivery, full)
     else:
         for row in full:
-            add_later(Delivery, row)
+            add_row_later(Delivery, row)
 
 
 def wanting(event: str, endpoints: list[Endpoint]) -> list[Endpoint]:

@@ -4,7 +4,7 @@
 case from `current`. A project is locked before its case, and both before the counters that triggers change.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
@@ -14,8 +14,7 @@ from sqlalchemy import bindparam, func, literal_column, select, update
 from sqlalchemy import case as sql_case
 
 from directory.db.errors import refusing
-from directory.db.rows import add
-from directory.db.statements import Prepared, among
+from directory.db.statements import Prepared, add_row, among
 from directory.errors import Invalid
 from directory.extensions import db
 from directory.models import Asked, Outcome, Project, Review, Reviewed, Turn, now
@@ -358,18 +357,14 @@ def flush(cases: Collection[Case]) -> None:
     with refusing(fk_reviews_category_categories=lambda: Invalid.field("category", fields.NO_CATEGORY)):
         open_ = [(case.review, case.stored) for case in cases if case.review is not None]
         _change_each([each for each in open_ if each[1] is not None])
-        _add_each([review for review, stored in open_ if stored is None])
+        new = [review for review, stored in open_ if stored is None]
+        if len(new) == 1:
+            new[0].id = add_row(Review, _values(new[0]))
+        else:  # many by one statement, after which they are not changed any more
+            bulk.load_dicts(Review, [*map(_values, new)])
     for case in cases:
         case.ended = []
         case.stored = None if case.review is None else _values(case.review)
-
-
-def _add_each(new: Sequence[Review]) -> None:
-    """Add new cases: many by one statement, after which they are not changed any more."""
-    if len(new) == 1:
-        new[0].id = add(Review, _values(new[0]))
-    else:
-        bulk.load_dicts(Review, [*map(_values, new)])
 
 
 def _change_each(changed: Iterable[tuple[Review, dict[str, Any] | None]]) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy import delete, or_, select, true
 
 from directory import events
 from directory.db.errors import refusing
-from directory.db.rows import add
+from directory.db.statements import add_row
 from directory.errors import Duplicate, Invalid, NotFound, PreconditionFailed
 from directory.extensions import db, modify
 from directory.language.messages import _
@@ -56,7 +56,7 @@ def submit(values: dict[str, Any], *, by: Caller, notify: list[Endpoint], judge:
         uq_projects_owner_id_url_key=lambda: _submitted_already(by.id, values["url"], values.get("repository_url")),
         fk_projects_category_id_categories=lambda: Invalid.field("category", fields.NO_CATEGORY),
     ):
-        project_id = add(Project, row)
+        project_id = add_row(Project, row)
     project = SimpleNamespace(**{"logo": None, **row}, id=project_id, pictures=[], published_at=None)
     search_index.index([project])
     audit.record_project(events.PROJECT_SUBMITTED, project, by=by, at=at, to_state=Status.PENDING)
