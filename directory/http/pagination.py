@@ -82,18 +82,20 @@ def links(paging: dict[str, Any]) -> str:
             targets["next"] = {"cursor": paging["next_cursor"]}
         if pages and pages * paging["limit"] <= DEPTH and not paging["total_capped"]:
             targets["last"] = {"page": pages}
-    return ", ".join(f'<{_reference(target)}>; rel="{rel}"' for rel, target in targets.items())
+    here = _here()
+    return ", ".join(f'<{here}{urlencode(target)}>; rel="{rel}"' for rel, target in targets.items())
 
 
 def next_link(position: Position) -> str:
     """The Link header of a list that has only cursors, to the page after `position`."""
-    return f'<{_reference({"cursor": _encode(position)})}>; rel="next"'
+    return f'<{_here()}{urlencode({"cursor": _encode(position)})}>; rel="next"'
 
 
-def _reference(target: dict[str, Any]) -> str:
+def _here() -> str:
+    """The URL of the request up to its filters, which a page or a cursor follows."""
     exchange = current()
-    filters = {name: value for name, value in exchange.parameters.items() if name not in {"page", "cursor"}}
-    return f"{exchange.path}?{urlencode({**filters, **target})}"
+    filters = urlencode({name: value for name, value in exchange.parameters.items() if name not in {"page", "cursor"}})
+    return f"{exchange.path}?{filters}&" if filters else f"{exchange.path}?"
 
 
 def _signature(payload: bytes, key: str) -> bytes:

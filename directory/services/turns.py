@@ -1,7 +1,6 @@
 """Whose turn it is in the review of a project, by its current case, and the conditions of statements about cases."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -44,8 +43,7 @@ TIMES_FROM = 8  # the index of the first of COLUMNS that is a time; so are all a
 UNSEEN = {"url": None, "repository_url": None}  # links that were not looked at yet
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """Where a project stands: whose turn it is since when, or how the review ended.
 
     `until` is when it is rejected if its owner does not answer; None if never. `of_changes` is whether it is about the
@@ -86,17 +84,17 @@ def standing(case: Any, published_at: datetime | None) -> Standing:
     """Where a project stands by its current case: a row, an object or Facts; None, or without a kind, if it is live."""
     was_live = published_at is not None
     if case is None or case.kind is None:
-        return Standing(None, of_changes=False, was_live=was_live, outcome=Outcome.APPROVED)
-    about: dict[str, Any] = {"of_changes": case.kind == Reviewed.CHANGES, "was_live": was_live}
+        return Standing(None, False, was_live, outcome=Outcome.APPROVED)
+    of_changes = case.kind == Reviewed.CHANGES
     if case.turn is None:
-        return Standing(None, outcome=Outcome(case.outcome), is_decided=True, **about)
-    about |= {"since": case.since, "is_decided": case.outcome is not None}
-    if case.turn == Turn.OWNER:
-        return Standing(Turn.OWNER, until=case.until, asked=Asked(case.asked), **about)
-    return Standing(Turn(case.turn), **about)
+        return Standing(None, of_changes, was_live, outcome=Outcome(case.outcome), is_decided=True)
+    turn, is_decided = Turn(case.turn), case.outcome is not None
+    if turn is Turn.OWNER:
+        return Standing(turn, of_changes, was_live, case.since, case.until, Asked(case.asked), is_decided=is_decided)
+    return Standing(turn, of_changes, was_live, case.since, is_decided=is_decided)
 
 
-def revision(facts: Facts) -> dict[str, Any] | None:
+def revision(facts: Facts, shows_links: bool) -> dict[str, Any] | None:
     """The changes in a case as their owner sees them; None without any. Rejected ones are what was written."""
     changes = facts.changes
     if changes is None:
@@ -106,12 +104,7 @@ def revision(facts: Facts) -> dict[str, Any] | None:
     if facts.category is not None:
         changes = {**changes, "category": facts.category}
     waiting = {"changes": changes, "submitted_at": facts.place, "reason": None}
-    return {**waiting, "links": (facts.links or {}).get("revision")} if db.shows_links else waiting
-
-
-def links(facts: Facts) -> dict[str, Any] | None:
-    """What was seen of the website and the repository; None if they are not looked at."""
-    return (facts.links or UNSEEN) if db.shows_links else None
+    return {**waiting, "links": (facts.links or {}).get("revision")} if shows_links else waiting
 
 
 def rejection_reason(facts: Facts) -> str | None:

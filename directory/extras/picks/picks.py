@@ -30,7 +30,7 @@ def latest(*, viewer: Caller | None) -> list[dict[str, Any]]:
     since, _last = periods.ending(now().date(), DAYS)
     values = {"since": since} | ({} if viewer is None else {"viewer_id": viewer.id})
     rows = _latest(viewer is not None, db.engine.dialect.name).all(values)
-    return [catalog.view(row, viewer) for row in rows]
+    return catalog.views(rows, viewer)
 
 
 @cache

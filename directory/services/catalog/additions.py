@@ -47,31 +47,37 @@ def add_background(projects: list[dict[str, Any]], *, by: Caller) -> None:
     """
     stats = counts({project["owner"]["id"] for project in projects})
     others = _Others(projects)
-    for project, html in zip(projects, markdown.several([project["description"] for project in projects]), strict=True):
+    shared = [others.of_repository(project) for project in projects]
+    html = markdown.several([project["description"] for project in projects])
+    for project, same_repository, description in zip(projects, shared, html, strict=True):
         project["owner_stats"] = stats[project["owner"]["id"]]
         project["earlier"] = others.earlier(project)
         project["answered"] = others.have_answer(project)
-        holds = {LOOKALIKES: has_lookalikes(_waiting(project)["title"])}
-        holds[SAME_REPOSITORY] = bool(others.of_repository(project))
-        holds[OWNER_SUSPENDED] = is_of_suspended(project)
-        holds |= _seen_of_links(project)
-        project["warnings"] = [*(warning for warning in WARNINGS if holds[warning]), *others.marks(project)]
-        project["description_html"] = html
-    _add_resembled(projects, others, by)
+        holds = {
+            LOOKALIKES: has_lookalikes(_waiting(project)["title"]), SAME_REPOSITORY: bool(same_repository),
+            OWNER_SUSPENDED: is_of_suspended(project), **_seen_of_links(project),
+        }  # fmt: skip
+        project["warnings"] = [warning for warning in WARNINGS if holds[warning]] + others.marks(project)
+        project["description_html"] = description
+    _add_resembled(projects, shared, by)
 
 
-def _add_resembled(projects: list[dict[str, Any]], others: "_Others", by: Caller) -> None:
-    """Add `resembles`: for a warning that is about other projects the first of them that `by` may see."""
+def _add_resembled(projects: list[dict[str, Any]], shared: list[set[int]], by: Caller) -> None:
+    """Add `resembles`: for a warning that is about other projects the first of them that `by` may see.
+
+    `shared` are for each project those with its repository.
+    """
     titles = [_waiting(project)["title"] for project in projects if LOOKALIKES in project["warnings"]]
     alike = _titled_alike(titles)
     about = [
-        {LOOKALIKES: alike.get(_waiting(project)["title"], set()), SAME_REPOSITORY: others.of_repository(project)}
-        for project in projects
+        {LOOKALIKES: alike.get(_waiting(project)["title"], set()), SAME_REPOSITORY: same_repository}
+        for project, same_repository in zip(projects, shared, strict=True)
     ]
     seen = _named({one for ids in about for resembled in ids.values() for one in resembled}, by=by)
     for project, ids in zip(projects, about, strict=True):
         project["resembles"] = {
-            name: next((seen[one] for one in sorted(resembled) if one in seen), None) for name, resembled in ids.items()
+            name: next((seen[one] for one in sorted(resembled) if one in seen), None) if resembled else None
+            for name, resembled in ids.items()
         }
 
 
@@ -98,6 +104,10 @@ class _Others:
         values = {"ids": sorted(self._keys), "keys": sorted(keys)}
         rows = _others(db.engine.dialect.name).all(values) if projects else []
         self._found = {(kind, key): (first, last) for kind, key, first, last in rows}
+        self._marks: dict[str, list[str]] = {}
+        for kind, key, *_ in rows:
+            if kind.startswith(BY_RULE):
+                self._marks.setdefault(key, []).append(kind)
 
     def earlier(self, project: dict[str, Any]) -> int:
         """How many others have the website of a project."""
@@ -109,7 +119,7 @@ class _Others:
 
     def marks(self, project: dict[str, Any]) -> list[str]:
         """The warnings of the rules that matched what waits of a project, in the order of their names."""
-        return sorted(kind for kind, key in self._found if kind.startswith(BY_RULE) and key == str(project["id"]))
+        return sorted(self._marks.get(str(project["id"]), ()))
 
     def of_repository(self, project: dict[str, Any]) -> set[int]:
         """The first and the last of the others whose repository is the website or the repository of a project, as its
@@ -130,11 +140,12 @@ def _waiting(project: dict[str, Any]) -> dict[str, Any]:
 
 def _seen_of_links(project: dict[str, Any]) -> dict[str, bool]:
     """Which warnings there are about the links of a project, after the changes that wait for review."""
-    revision = project.get("revision") or {}
-    changes, of_changes, shown = revision.get("changes", {}), revision.get("links") or {}, project.get("links") or {}
-    seen = [(of_changes if name in changes else shown).get(name) for name in LINKS]
+    revision, shown = project.get("revision") or {}, project.get("links") or {}
+    changes, of_changes = revision.get("changes") or {}, revision.get("links") or {}
+    seen = [(of_changes if name in changes else shown).get(name) for name in LINKS] if of_changes or shown else ()
     states = {link["state"] for link in seen if link is not None}
-    is_archived = "repository_url" not in changes and bool((project.get("repository") or {}).get("archived"))
+    facts = None if "repository_url" in changes else project.get("repository")
+    is_archived = facts is not None and bool(facts.get("archived"))
     return {LINK_GONE: "gone" in states, LINK_UNREACHABLE: "unreachable" in states, ARCHIVED: is_archived}
 
 

@@ -1,5 +1,6 @@
 """Reading projects: access rules, one project, and the lists (the hot path), whose rows `ways` finds."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
@@ -12,11 +13,22 @@ from directory.models import AccountStatus, Project
 from directory.services import permissions, turns
 from directory.services.accounts.sessions import Credential
 from directory.services.catalog import orders, own_fields, queries, readers, search, ways
-from directory.services.catalog.columns import AFTER, DESCRIPTION, ID, NAMES, OWNER
+from directory.services.catalog.columns import (
+    AFTER,
+    DESCRIPTION,
+    ID,
+    NAMES,
+    OWNER,
+    STAMP,
+    Site,
+    private_members,
+    site_of,
+)
 from directory.services.catalog.filters import Filters
 from directory.services.identity import Caller
 
 QUICK_TEXT = 500  # characters; any text of this length is rendered within 10 ms
+READER = 3  # columns of a row of `readers.projects` before those of the project
 
 
 class Shown(NamedTuple):
@@ -55,25 +67,26 @@ def for_readers(asked: list[tuple[Credential | None, int]], *, quick: bool) -> l
     administrator, which takes too long.
     """
     anonymous = [project_id for credential, project_id in asked if credential is None]
-    live = iter(queries.live().all([(project_id,) for project_id in anonymous]))
-    known = [(*credential.digests, project_id) for credential, project_id in asked if credential is not None]
-    rows = iter(readers.projects().all(known))
-    return [_anonymous(next(live)) if credential is None else _known(next(rows), quick) for credential, _ in asked]
+    live = queries.live().all([(project_id,) for project_id in anonymous])
+    site = site_of(live)
+    shown = iter([Shown(None, None if row is None else _view(row, None, site)) for row in live])
+    rows = readers.projects().all(
+        [(*credential.digests, project_id) for credential, project_id in asked if credential is not None]
+    )
+    site_of_readers = site_of(rows, READER + STAMP)
+    known = iter([_known(row, site_of_readers, quick) for row in rows])
+    return [next(shown if credential is None else known) for credential, _ in asked]
 
 
-def _anonymous(row: Row | None) -> Shown:
-    return Shown(None, None if row is None else view(row, None))
-
-
-def _known(row: Row | None, quick: bool) -> Shown | None:
+def _known(row: Row | None, site: Site, quick: bool) -> Shown | None:
     """The reader and the project of a row of `readers.projects`."""
     if row is None:
         return None
-    reader, row = Caller(*row[:3]), row[3:]
+    reader, row = Caller(*row[:READER]), row[READER:]
     is_long = len(row[DESCRIPTION] or "") > QUICK_TEXT
     if row[ID] is None or (quick and is_long and permissions.owns_or_administers(reader, row[OWNER])):
         return Shown(reader.id, None)
-    return Shown(reader.id, _detail(row, reader))
+    return Shown(reader.id, _detail(row, reader, site))
 
 
 def stored(project_id: int) -> dict[str, Any]:
@@ -84,13 +97,14 @@ def stored(project_id: int) -> dict[str, Any]:
 def all_stored(project_ids: list[int]) -> list[dict[str, Any]]:
     """Projects in any state, in the order of their ids, by one statement, without an access check."""
     rows = queries.these(False, db.engine.dialect.name).all({"ids": project_ids})
-    return [view(row, None) for row in sorted(rows, key=lambda row: row[ID])]
+    return views(sorted(rows, key=lambda row: row[ID]), None)
 
 
 def many(project_ids: list[int], *, viewer: Caller) -> dict[int, dict[str, Any]]:
     """The projects by id with all that a reviewer sees, without an access check."""
     rows = queries.several(db.engine.dialect.name).all({"ids": project_ids, "viewer_id": viewer.id})
-    return {row[ID]: _detail(row, viewer, reviews=True) for row in rows}
+    site = site_of(rows)
+    return {row[ID]: _detail(row, viewer, site, reviews=True) for row in rows}
 
 
 def page(
@@ -109,7 +123,7 @@ def page(
     projects = cut(rows, orders.named(sort), window)
     projects.total_capped = filters.q is not None and number > search.MOST
     projects.total = search.MOST if projects.total_capped else number
-    projects.items = [view(row, viewer, reviews=reviews) for row in projects.items]
+    projects.items = views(projects.items, viewer, reviews=reviews)
     return projects
 
 
@@ -118,42 +132,44 @@ def _one(audience: str, project_id: int, viewer: Caller | None) -> dict[str, Any
     row = queries.one(audience).first(parameters)
     if row is None:
         raise NotFound
-    return view(row, viewer) if viewer is None else _detail(row, viewer)
+    site = site_of([row])
+    return _view(row, None, site) if viewer is None else _detail(row, viewer, site)
 
 
-def _detail(row: Row, viewer: Caller, *, reviews: bool = False) -> dict[str, Any]:
-    project = view(row, viewer, reviews=reviews)
+def views(rows: Sequence[Row], viewer: Caller | None, *, reviews: bool = False) -> list[dict[str, Any]]:
+    """Rows of `columns.shown` as the projects in answers.
+
+    Their owner, administrators, and who `reviews` them get the private fields.
+    """
+    site = site_of(rows)
+    return [_view(row, viewer, site, reviews=reviews) for row in rows]
+
+
+def _detail(row: Row, viewer: Caller, site: Site, *, reviews: bool = False) -> dict[str, Any]:
+    project = _view(row, viewer, site, reviews=reviews)
     if "rejection_reason" in project:
         project["queue_position"] = row[AFTER[True]]
         project["description_html"] = project["description"]  # the answer's schema renders it
     return project
 
 
-def view(row: Row, viewer: Caller | None, *, reviews: bool = False) -> dict[str, Any]:
-    """A row of `columns.shown` as the project in answers.
-
-    Its owner, administrators, and who `reviews` it get the private fields.
-    """
+def _view(row: Row, viewer: Caller | None, site: Site, *, reviews: bool = False) -> dict[str, Any]:
     project = dict(zip(NAMES, row, strict=False))
     project["category"] = {"slug": project.pop("category_slug"), "name": project.pop("category_name")}
     picked_at, words = project.pop("picked_at"), project.pop("picked_words")
     project["picked"] = None if picked_at is None else {"at": picked_at, "words": words}
     owner_id = project.pop("owner_id")
     project["owner"] = {"id": owner_id, "username": project.pop("owner_username")}
-    values, stamp = project["fields"], project.pop("fields_stamp")
     is_inside = reviews or permissions.owns_or_administers(viewer, owner_id)
-    project["fields"] = {}
-    if values:
-        defined = own_fields.of_stamp(stamp)
-        project["fields"] = own_fields.shown(values, defined, project["category_id"], to_all=not is_inside)
+    values, category_id = project["fields"], project["category_id"]
+    project["fields"] = own_fields.shown(values, site.defined, category_id, to_all=not is_inside) if values else {}
+    del project["fields_stamp"]
     project["owner_has_page"] = project.pop("owner_status") == AccountStatus.ACTIVE  # for pages; no answer shows it
-    if (project["repository"] or project["dead_since"]) and not db.shows_links:
+    if not site.shows_links:
         project["repository"] = project["dead_since"] = None
     if is_inside:
         facts = turns.Facts(*row[AFTER[False] : AFTER[True]])
-        project["rejection_reason"] = turns.rejection_reason(facts)
-        project["revision"] = own_fields.in_revision(turns.revision(facts), stamp)
         standing = turns.standing(facts, facts.published_at)
-        project["review"], project["links"] = standing.review, turns.links(facts)
+        project.update(private_members(facts, standing, site))
         project["standing"] = standing  # for pages; no answer shows it
     return project

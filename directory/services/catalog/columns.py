@@ -1,6 +1,7 @@
 """The columns of a project in answers."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -17,10 +18,12 @@ from sqlalchemy import (
 from sqlalchemy.sql.operators import custom_op
 
 from directory.db.paging import AnySelect
+from directory.db.statements import Row
+from directory.extensions import db
 from directory.models import FIELDS_STAMP, Category, Message, Project, Review, Upvote, User
 from directory.models.base import JsonIds
 from directory.services import turns
-from directory.services.catalog import orders
+from directory.services.catalog import orders, own_fields
 from directory.services.catalog.fields import FIELDS, Kind
 from directory.services.turns import CURRENT, in_queue
 
@@ -47,10 +50,33 @@ COLUMNS = (
     FIELDS_STAMP.label("fields_stamp"),
 )
 NAMES = (*(column.name for column in COLUMNS), "has_upvoted")
-ID, STATUS, OWNER, DESCRIPTION = (NAMES.index(name) for name in ("id", "status", "owner_id", "description"))
+ID, STATUS, OWNER, DESCRIPTION, STAMP = map(NAMES.index, ("id", "status", "owner_id", "description", "fields_stamp"))
 # The index of the first column after those of the project, such as the total of a page, by whether the caller is signed
 # in: then `turns.COLUMNS` come before it, which only owners and reviewers see.
 AFTER = {False: len(NAMES), True: len(NAMES) + len(turns.COLUMNS)}
+
+
+class Site(NamedTuple):
+    """What is the same for all projects that a statement reads: the operator's fields, and whether links are shown."""
+
+    defined: own_fields.Definitions
+    shows_links: bool
+
+
+def site_of(rows: Sequence[Row | None], stamp: int = STAMP) -> Site:
+    """That of the rows of a statement, which have the number of the fields' state in the column `stamp`."""
+    number = next((row[stamp] for row in rows if row is not None), None)
+    return Site(own_fields.of_stamp(number), db.shows_links)
+
+
+def private_members(facts: turns.Facts, standing: turns.Standing, site: Site) -> dict[str, Any]:
+    """The members of a project that its owner and reviewers alone see."""
+    return {
+        "rejection_reason": turns.rejection_reason(facts),
+        "revision": own_fields.in_revision(turns.revision(facts, site.shows_links), site.defined),
+        "review": standing.review,
+        "links": (facts.links or turns.UNSEEN) if site.shows_links else None,
+    }
 
 
 def unindexed(column: Any, dialect: str) -> Any:

@@ -18,7 +18,7 @@ from directory.models import Category, Project, Status, VoteRanking, now
 from directory.models.base import UtcDateTime
 from directory.services.catalog import catalog, periods, queries
 from directory.services.catalog.categories import Listed
-from directory.services.catalog.columns import ID, STATUS
+from directory.services.catalog.columns import STATUS
 from directory.services.catalog.shapes import LIVE
 from directory.services.identity import Caller
 
@@ -127,7 +127,8 @@ def _shown(ids: list[int], viewer: Caller | None) -> dict[int, dict[str, Any]]:
         return {}
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
     rows = queries.these(bool(viewed), db.engine.dialect.name).all({"ids": ids, **viewed})
-    return {row[ID]: catalog.view(row, viewer) for row in rows if row[STATUS] == Status.LIVE}
+    live = [row for row in rows if row[STATUS] == Status.LIVE]
+    return {project["id"]: project for project in catalog.views(live, viewer)}
 
 
 @cache

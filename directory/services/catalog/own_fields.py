@@ -165,11 +165,10 @@ def typed(own: OwnField | None, text: str) -> Any:
         return text
 
 
-def in_revision(revision: dict[str, Any] | None, stamp: int | None) -> dict[str, Any] | None:
+def in_revision(revision: dict[str, Any] | None, defined: Definitions) -> dict[str, Any] | None:
     """The changes of a live project, waiting or rejected, without values of own fields that are gone."""
     if revision is None or not any(OWN_FIELDS in revision.get(part, {}) for part in ("changes", "rejected")):
         return revision
-    defined = of_stamp(stamp)
     seen: dict[str, Any] = {
         part: of_present(revision[part], defined) for part in ("changes", "rejected") if part in revision
     }

@@ -31,12 +31,22 @@ from directory.models import FIELDS_STAMP, Project, Role, Status, Upvote, User, 
 from directory.services import turns
 from directory.services.accounts import sessions
 from directory.services.catalog import own_fields
-from directory.services.catalog.columns import categories, queue_position, reviews, users, with_case
+from directory.services.catalog.columns import (
+    Site,
+    categories,
+    private_members,
+    queue_position,
+    reviews,
+    site_of,
+    users,
+    with_case,
+)
 
 upvotes, P, R = Upvote.__table__, Project.__table__.c, reviews.c
 reader = User.__table__.alias("reader")
 IS_ADMIN = reader.c.role == literal_column(f"'{Role.ADMIN}'")
 CREDENTIALS: dict[str, Any] = {"session": String(), "token": String()}
+STAMP = 3  # the place among the columns of `_rest` of the number of the fields' state
 # The owner's fields of most projects.
 NOTHING_MORE = {"rejection_reason": None, "revision": None, "review": None, "links": None}
 Value = ColumnElement[Any]
@@ -84,23 +94,24 @@ def seen_by_owner(own: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
 
     `fields` is among them where its owner sees more of the operator's own fields than everybody does.
     """
-    for project_id, category_id, values, stamp, *columns in orjson.loads(own or "[]"):
-        more: dict[str, Any] = {}
+    rows = orjson.loads(own or "[]")
+    if not rows:
+        return
+    site = site_of(rows, STAMP)
+    without_case = _private([None] * len(turns.COLUMNS), site)  # as most projects are, of which nothing was seen either
+    for project_id, category_id, values, _stamp, *columns in rows:
+        members = _private(columns, site) if any(columns[: turns.TIMES_FROM]) else without_case
         if values:
-            defined = own_fields.of_stamp(stamp)
-            seen, public = (own_fields.shown(values, defined, category_id, to_all=to_all) for to_all in (False, True))
-            more = {} if seen == public else {"fields": seen}
-        facts = turns.Facts(*columns[: turns.TIMES_FROM], *map(_instant, columns[turns.TIMES_FROM :]))
-        yield (
-            str(project_id),
-            {
-                "rejection_reason": turns.rejection_reason(facts),
-                "revision": own_fields.in_revision(turns.revision(facts), stamp),
-                "review": turns.standing(facts, facts.published_at).review,
-                "links": turns.links(facts),
-                **more,
-            },
-        )
+            seen, public = (
+                own_fields.shown(values, site.defined, category_id, to_all=to_all) for to_all in (False, True)
+            )
+            members = members if seen == public else {**members, "fields": seen}
+        yield str(project_id), members
+
+
+def _private(columns: list[Any], site: Site) -> dict[str, Any]:
+    facts = turns.Facts(*columns[: turns.TIMES_FROM], *map(_instant, columns[turns.TIMES_FROM :]))
+    return private_members(facts, turns.standing(facts, facts.published_at), site)
 
 
 def _instant(text: str | None) -> Any:

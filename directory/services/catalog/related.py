@@ -124,7 +124,7 @@ def of(project: dict[str, Any], *, viewer: Caller | None) -> list[dict[str, Any]
         values["words"] = [f'"{word}"' for word in words]
     viewed = {} if viewer is None else {"viewer_id": viewer.id}
     rows = _statement(viewer is not None, dialect).all({**values, **viewed})
-    return [catalog.view(row, viewer) for row in rows]
+    return catalog.views(rows, viewer)
 
 
 def asked(text: str) -> list[str]:
