@@ -28,7 +28,6 @@ COLUMNS = (
     User.role,
     User.status,
     User.created_at,
-    LastUse.seen_at.label("last_seen_at"),
     User.deleted_at,
     User.email_verified_at,
     User.notify,
@@ -37,7 +36,8 @@ COLUMNS = (
     User.role_source,
 )
 NAMES = [column.key for column in COLUMNS]
-_SHOWN = select(*COLUMNS).join(LastUse, LastUse.user_id == User.id)
+# The orders by a column of another table, which has a row for each user.
+_JOINED: dict[str, Any] = {"submissions": UserSubmissions, "last_seen": LastUse}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,10 @@ class Filters:
 
 
 def page(filters: Filters, sort: str, window: Window) -> Slice:
-    """A slice of the users, each with statistics: one statement for the users, one grouped one for all figures."""
-    query: AnySelect = _SHOWN.where(condition(filters))
-    if sort == "submissions":
-        query = query.join(UserSubmissions, UserSubmissions.user_id == User.id)
+    """A slice of the users, by one statement, with statistics and last uses, by another one."""
+    query: AnySelect = select(*COLUMNS).where(condition(filters))
+    if other := _JOINED.get(sort):
+        query = query.join(other, other.user_id == User.id)
     users = fetch(query, SORTS[sort], window)
     users.items = _views(users.items)
     return users
@@ -85,7 +85,7 @@ def total(filters: Filters) -> int:
 
 def one(user_id: int) -> dict[str, Any]:
     """A user with statistics. Raises NotFound."""
-    row = db.session.execute(_SHOWN.where(User.id == user_id)).one_or_none()
+    row = db.session.execute(select(*COLUMNS).where(User.id == user_id)).one_or_none()
     if row is None:
         raise NotFound
     return _views([row])[0]
@@ -96,10 +96,13 @@ def names(user_ids: list[int]) -> list[str]:
     return list(db.session.scalars(select(User.username).where(User.id.in_(user_ids)).order_by(User.id)))
 
 
-def statistics(user_ids: list[int]) -> dict[int, dict[str, Any]]:
-    """The numbers of projects and votes of each user, also of users without any."""
+def _of_other_tables(user_ids: list[int]) -> dict[int, dict[str, Any]]:
+    """When each user was last here, and the numbers of their projects and votes."""
     rows = _statistics(db.engine.dialect.name).all({"ids": user_ids})
-    return {user_id: _figures(*figures) for user_id, *figures in rows}
+    return {
+        user_id: {"last_seen_at": None if seen_at == NEVER else seen_at, "stats": _figures(*figures)}
+        for user_id, seen_at, *figures in rows
+    }
 
 
 @cache
@@ -123,11 +126,12 @@ def _statistics(dialect: str) -> Prepared:
         .subquery()
     )
     o = own.c
+    named = (*Status, "total", "received", "last_submission_at")
     query = (
-        select(User.id, *(o[name] for name in (*Status, "total", "received", "last_submission_at")), votes.c.given)
-        .outerjoin(own, o.owner_id == User.id)
-        .outerjoin(votes, votes.c.user_id == User.id)
-        .where(among(User.id, dialect))
+        select(LastUse.user_id, LastUse.seen_at, *(o[name] for name in named), votes.c.given)
+        .outerjoin(own, o.owner_id == LastUse.user_id)
+        .outerjoin(votes, votes.c.user_id == LastUse.user_id)
+        .where(among(LastUse.user_id, dialect))
     )
     return Prepared(query)
 
@@ -144,17 +148,15 @@ def _figures(*figures: Any) -> dict[str, Any]:
 
 def _views(rows: list[Any]) -> list[dict[str, Any]]:
     """Rows of COLUMNS as administrators see users."""
-    figures = statistics([row.id for row in rows])
+    others = _of_other_tables([row.id for row in rows])
     slugs = permissions.slugs(*(row.review_categories for row in rows))
-    return [{**_view(row, figures), "review_categories": some} for row, some in zip(rows, slugs, strict=True)]
+    return [{**_view(row, others[row.id]), "review_categories": some} for row, some in zip(rows, slugs, strict=True)]
 
 
-def _view(row: Any, figures: dict[int, dict[str, Any]]) -> dict[str, Any]:
+def _view(row: Any, others: dict[str, Any]) -> dict[str, Any]:
     user = {name: getattr(row, name) for name in NAMES}
     user["email_verified"] = user.pop("email_verified_at") is not None
-    if user["last_seen_at"] == NEVER:
-        user["last_seen_at"] = None
-    return {**user, "is_admin": user["role"] == Role.ADMIN, "stats": figures[row.id]}
+    return {**user, **others, "is_admin": user["role"] == Role.ADMIN}
 
 
 def condition(filters: Filters) -> ColumnElement[bool]:
