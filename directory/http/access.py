@@ -161,7 +161,8 @@ def admit(exchange: Exchange) -> None:
     tokens, on public routes too.
     """
     app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
-    if identify := app.extensions.get("identify"):  # an extra knows callers by more than a session or a token
+    # An extra may know the callers of a path by more than a session or a token.
+    if identify := app.extensions.get("identify", {}).get(exchange.path):
         identify(exchange)
     if is_closed(app):
         require_reader(exchange)

@@ -7,7 +7,6 @@ from marshmallow import fields
 
 from directory.errors import Invalid, Unauthenticated
 from directory.extras.feed_keys import feed_keys
-from directory.http import feed
 from directory.http.access import login_required
 from directory.http.authentication import bearer_of, caller
 from directory.http.endpoint import operation
@@ -47,7 +46,7 @@ def delete_feed_key() -> Any:
 
 def identify(exchange: Exchange) -> None:
     """Identify who reads the feed by the key in the query, if there is one. Raises Unauthenticated."""
-    if exchange.view is None or exchange.path != feed.PATH:
+    if exchange.view is None:
         return
     try:
         exchange.parameters = read_query(exchange.query.encode("latin-1"))
