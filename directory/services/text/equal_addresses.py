@@ -122,12 +122,15 @@ def _identity(url: str) -> str:
     read = parsed(url)
     if read is None:  # a host that only another version of the parser accepted
         parts = urlsplit(url)
-        host, port, path, query = parts.netloc.lower(), "", parts.path, parts.query
-        return f"{host.removeprefix('www.')}{_path('', path)}{_query('', query)}{_content('#' + parts.fragment)}"
-    host = read.hostname.removeprefix("www.")
-    port = f":{read.port}" if read.port else ""
-    query = read.search.removeprefix("?")
-    return f"{host}{port}{_path(host, read.pathname)}{_query(host, query)}{_content(read.hash)}"
+        host, authority = "", parts.netloc.lower().removeprefix("www.")
+        path, query, fragment = parts.path, parts.query, f"#{parts.fragment}"
+    else:
+        host = read.hostname.removeprefix("www.")
+        authority = f"{host}:{read.port}" if read.port else host
+        path, query, fragment = read.pathname, read.search.removeprefix("?"), read.hash
+    selects_content = fragment.startswith(_CONTENT)
+    content = _unescaped(fragment[:2] + fragment[2:].removesuffix("/")) if selects_content else ""
+    return f"{authority}{_path(host, path)}{_query(host, query)}{content}"
 
 
 def _as_typed(url: str) -> tuple[str | None, ...]:
@@ -150,13 +153,6 @@ def _as_typed(url: str) -> tuple[str | None, ...]:
         match["query"],
         fragment if fragment.startswith(_CONTENT) else "",
     )
-
-
-def _content(fragment: str) -> str:
-    """The fragment if it selects content, otherwise nothing."""
-    if not fragment.startswith(_CONTENT):
-        return ""
-    return _unescaped(fragment[:2] + fragment[2:].removesuffix("/"))
 
 
 def _path(host: str, path: str) -> str:
