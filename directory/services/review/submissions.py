@@ -19,7 +19,7 @@ from directory.services.catalog import catalog, category_slugs, counters, fields
 from directory.services.catalog.orders import hot
 from directory.services.delivery import outbox
 from directory.services.delivery.channels import Endpoint
-from directory.services.drafts import Draft, Judge, Verdict
+from directory.services.drafts import Draft, Judge
 from directory.services.identity import Caller, require_active, require_verified
 from directory.services.pictures import logos
 from directory.services.pictures.pictures import PictureList
@@ -168,21 +168,20 @@ def judge_seen(project_id: int, seen: frozenset[str], judge: Judge, *, notify: l
     An administrator's own is not judged, now as when it was submitted. Raises NotFound.
     """
     project = locked(project_id)
-    owners = permissions.reviewers(User.id == project.owner_id)
-    if project.status == Status.PENDING and not any(permissions.may(owner, "administer") for owner in owners):
-        draft = Draft(Judged.SUBMISSION, project, now(), seen=seen)
-        _carry_out(judge(draft), project, project.owner_id, notify)
+    owner = next(iter(permissions.reviewers(User.id == project.owner_id)), None)
+    if project.status == Status.PENDING:
+        _have_judged(judge, Draft(Judged.SUBMISSION, project, now(), seen=seen), project, by=owner, notify=notify)
 
 
-def _have_judged(judge: Judge, draft: Draft, project: Any, *, by: Caller, notify: list[Endpoint]) -> None:
-    """Have what a member did judged, but for what administrators do."""
-    if not permissions.may(by, "administer"):
-        _carry_out(judge(draft), project, by.id, notify)
+def _have_judged(judge: Judge, draft: Draft, project: Any, *, by: Caller | None, notify: list[Endpoint]) -> None:
+    """Have what a member did with their project judged, and hold or reject it if the verdict says so.
 
-
-def _carry_out(verdict: Verdict, project: Any, account_id: int, notify: list[Endpoint]) -> None:
-    """Record a verdict, and hold or reject the project if it says so. Another one makes no hold longer."""
-    verdict.record(account_id)
+    What administrators do is not judged. Another verdict makes no hold longer.
+    """
+    if permissions.may(by, "administer"):
+        return
+    verdict = judge(draft)
+    verdict.record(project.owner_id)
     act = {Effect.HOLD: Act.HOLD, Effect.REJECT: Act.REJECT}.get(verdict.effect)
     if act is None:
         return
