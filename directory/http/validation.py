@@ -208,14 +208,16 @@ UNREAD, NO_BODY = Body(), JsonBody(NOTHING, optional=True)
 
 
 def _loaded(body: Body, values: dict[str, Any], refused: Errors) -> dict[str, Any]:
-    """A body, validated by the schema and the rules. Raises Invalid with all errors."""
+    """A body, validated by the schema and the rules. Raises Invalid with all errors, of each place the first ones."""
+    found: Errors = []
     try:
         loaded: dict[str, Any] = body.schema.load(values)
     except ValidationError as error:
         loaded = error.valid_data  # type: ignore[assignment]
-        _add(refused, errors_of(error))
-    if body.check is not None:
-        _add(refused, body.check(loaded))
+        found = errors_of(error)
+    for errors in (found, [] if body.check is None else body.check(loaded)):
+        known = {error["pointer"] for error in refused}
+        refused += [error for error in errors if error["pointer"] not in known]
     if refused:
         raise Invalid(refused)
     return {} if body.schema is NOTHING else {"body": loaded}
@@ -224,12 +226,6 @@ def _loaded(body: Body, values: dict[str, Any], refused: Errors) -> dict[str, An
 def errors_of(error: ValidationError) -> Errors:
     """The errors that a schema found in a body."""
     return [{"pointer": pointer(place), "detail": detail} for place, detail in _flat(error.messages)]
-
-
-def _add(refused: Errors, errors: Errors) -> None:
-    """Add `errors`, except at places that already have one."""
-    known = {error["pointer"] for error in refused}
-    refused += [error for error in errors if error["pointer"] not in known]
 
 
 def _flat(messages: Any, path: tuple[str | int, ...] = ()) -> list[tuple[tuple[str | int, ...], str]]:
