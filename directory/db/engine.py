@@ -26,6 +26,7 @@ def engine_options(url: str, *, threads: int) -> dict[str, Any]:
     both = {
         "hide_parameters": True,  # errors are logged, and parameters may be hashes of secrets
         "json_serializer": as_json,
+        "json_deserializer": orjson.loads,
     }
     if make_url(url).get_backend_name() == "sqlite":
         return both
@@ -35,7 +36,6 @@ def engine_options(url: str, *, threads: int) -> dict[str, Any]:
         **both,
         # Reads need no commit: without BEGIN and ROLLBACK they cost one round trip instead of three.
         "isolation_level": "AUTOCOMMIT",
-        "json_deserializer": orjson.loads,
         "pool_size": threads,
         "max_overflow": 2,
         "pool_timeout": 3,

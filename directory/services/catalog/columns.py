@@ -63,8 +63,13 @@ class Site(NamedTuple):
     shows_links: bool
 
 
+_OF_NONE = Site(own_fields.NONE, shows_links=False)
+
+
 def site_of(rows: Sequence[Row | None], stamp: int = STAMP) -> Site:
     """That of the rows of a statement, which have the number of the fields' state in the column `stamp`."""
+    if not rows:
+        return _OF_NONE
     number = next((row[stamp] for row in rows if row is not None), None)
     return Site(own_fields.of_stamp(number), db.shows_links)
 
