@@ -57,6 +57,7 @@ def test_a_key_reads_the_feed_as_its_member_and_nothing_else(make_app: Any, worl
             assert not is_closed or anyone.get(f"{path}?key={key}").status_code == 401, path
         for bad in ("", "none", f"{key}x", f"{key[:-1]}%00"):
             assert status(app, bad) == 401, bad
+        assert anyone.post(f"{FEED}?key=none").status_code == (401 if is_closed else 405)
         for odd in (f"key={key}&key={key}", "\x80"):
             answer = anyone.get(FEED, environ_overrides={"QUERY_STRING": odd})
             assert answer.status_code == (401 if is_closed else 422), odd
