@@ -37,7 +37,7 @@ from directory.services.catalog.columns import (
     waiting,
     with_case,
 )
-from directory.services.catalog.orders import BEST, SORTS, keys, named
+from directory.services.catalog.orders import BEST, SORTS, named
 from directory.services.catalog.own_filters import others
 from directory.services.catalog.search_language import WORDS
 from directory.services.catalog.shapes import (
@@ -151,14 +151,14 @@ def standing(shape: ListShape) -> AnySelect:
 
 
 def _collected(shape: ListShape) -> CTE:
-    """The ids that are collected, with the columns of the orders."""
+    """The ids that are collected, with the columns of the order: others may stand behind long texts in a row."""
+    names = ["upvotes"] if shape.sort == "best" else [key.name for key in named(shape.sort).keys if key.name != "id"]
     if shape.is_short:
-        within = select(P.id, *(P[name] for name in keys() if name != "id")).where(*shape.conditions())
+        within = select(P.id, *(P[name] for name in names)).where(*shape.conditions())
         return within.cte("gathered").prefix_with("MATERIALIZED")
     ids, without = _first_found(shape)
     # Materialised: otherwise PostgreSQL may compare the words with each project, and SQLite may search for each.
     begun = ids.cte("matches").prefix_with("MATERIALIZED")
-    names = [*(name for name in keys() if name != "id"), "category_id"]
     if shape.dialect == "postgresql" and "waiting" not in shape.filters:
         row = select(*(P[name] for name in names)).where(P.id == begun.c.id, *shape.conditions(P, without=without))
         looked_up = search.looked_up(row.correlate(begun))
