@@ -13,6 +13,7 @@ from sqlalchemy.orm import DeclarativeBase
 
 ENGINE = "directory.engine"
 Condition = Callable[[Any], Any]  # of a list, by the column of the ids of its projects
+Listener = Callable[[Sequence[int], Any], None]  # to an event, by the ids of its projects and who caused it
 PASSWORDS = ("password", "sslpassword")  # options of a URL that PostgreSQL reads as such
 
 
@@ -41,9 +42,9 @@ class Database(SQLAlchemy):
         return engine
 
     @property
-    def on_event(self) -> Sequence[Callable[[Any, Sequence[int], Any], None]]:
-        """What the current application's extras do in the transaction of an event (`directory.extras.Extra`)."""
-        listeners: Sequence[Callable[[Any, Sequence[int], Any], None]] = current_app.extensions["on_event"]
+    def on_event(self) -> Mapping[Any, Sequence[Listener]]:
+        """What the current application's extras do in the transaction of each event (`directory.extras.Extra`)."""
+        listeners: Mapping[Any, Sequence[Listener]] = current_app.extensions["on_event"]
         return listeners
 
     @property

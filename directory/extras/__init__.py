@@ -15,12 +15,11 @@ from jinja2 import ChoiceLoader, FileSystemLoader
 from marshmallow import Schema
 
 from directory.db.paging import AnySelect
-from directory.events import Event
-from directory.extensions import Condition
+from directory.events import TABLE, Event
+from directory.extensions import Condition, Listener
 from directory.language.messages import Message
 from directory.services.catalog.own_fields import Definitions, Reader
 from directory.services.drafts import Judge
-from directory.services.identity import Caller
 
 FOLDER = Path(__file__).parent
 NAMES = (
@@ -87,13 +86,14 @@ class Extra:
     pages. `answers` are the members that it adds to answers and queries of the core, by their schemas: to those that
     the core hands to `serialization.add_members`. `conditions` are those of lists that such a query asks for, by their
     names: functions of the column of the projects' ids, whose SQL has the value as the parameter of that name.
-    `on_submit` judges what members submit, edit and register; one extra at most has it. `on_event` is called with each
-    event that is written to the log about projects, with their ids and who caused it, in the transaction of the change:
-    before the rows of projects that leave the directory change. `definitions` reads the definitions of fields of the
-    operator's own; one extra at most has it. `gauges` are its numbers in the metrics, by their names. `own_lists` are
-    lists of members at `/mine`, by the parameters that ask for them. `init_app` is called last, so that a middleware of
-    an extra is the outermost one. To `workers` of the application's extensions it may add functions that run in threads
-    of the deliverer's process until the event that they get is set.
+    `on_submit` judges what members submit, edit and register; one extra at most has it. `on_event` has a function for
+    each event that it is to learn of: it is called when one is written to the log about projects, with their ids and
+    who caused it, in the transaction of the change, before the rows of projects that leave the directory change.
+    `definitions` reads the definitions of fields of the operator's own; one extra at most has it. `gauges` are its
+    numbers in the metrics, by their names. `own_lists` are lists of members at `/mine`, by the parameters that ask for
+    them. `init_app` is called last, so that a middleware of an extra is the outermost one. To `workers` of the
+    application's extensions it may add functions that run in threads of the deliverer's process until the event that
+    they get is set.
     """
 
     blueprints: Sequence[Blueprint] = ()
@@ -103,7 +103,7 @@ class Extra:
     answers: Mapping[type[Schema], Members] = field(default_factory=dict)
     conditions: Mapping[str, Condition] = field(default_factory=dict)
     on_submit: Judge | None = None
-    on_event: Callable[[Event, Sequence[int], Caller | None], None] | None = None
+    on_event: Mapping[Event, Listener] = field(default_factory=dict)
     definitions: Callable[[], Definitions] | None = None
     gauges: Mapping[str, Gauge] = field(default_factory=dict)
     own_lists: Mapping[str, OwnList] = field(default_factory=dict)
@@ -141,7 +141,9 @@ def add_to(app: Flask) -> None:
     answers: dict[type[Schema], list[Members]] = {}
     app.extensions |= {"slots": slots, "extra_commands": commands, "answers": answers, "dumps": {}, "queries": {}}
     app.extensions["workers"] = []
-    app.extensions["on_event"] = [extra.on_event for extra in on.values() if extra.on_event is not None]
+    app.extensions["on_event"] = {
+        event: [extra.on_event[event] for extra in on.values() if event in extra.on_event] for event in TABLE
+    }
     app.extensions["judge"] = next((extra.on_submit for extra in on.values() if extra.on_submit), None)
     app.extensions["definitions"] = next(
         (Reader(extra.definitions) for extra in on.values() if extra.definitions), None

@@ -75,8 +75,8 @@ def record_each(entries: Iterable[tuple[Any, dict[str, Any]]], *, by: Caller | N
         daily_bytes.note(changes, daily_bytes.ROW)
     for action in dict.fromkeys(row["action"] for row in added):
         project_ids = [row["project_id"] for row in added if row["action"] == action]
-        for on_event in db.on_event:
-            on_event(action, project_ids, by)
+        for on_event in db.on_event[action]:
+            on_event(project_ids, by)
 
 
 def purge(days: int, most: int, *, guarded: bool = True) -> int:

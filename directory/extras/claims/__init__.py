@@ -1,5 +1,6 @@
 """Claims: a reviewer shows the others that they look at a project."""
 
+from directory import events
 from directory.api.schemas.review import QueueItem, QueueQuery, QueueSummary, ReviewDetail
 from directory.extras import Extra, Members
 from directory.extras.claims import claims, routes
@@ -16,5 +17,5 @@ extra = Extra(
         QueueSummary: Members(ClaimsInSummary(), routes.add_to_summary),
     },
     conditions=claims.CONDITIONS,
-    on_event=claims.on_event,
+    on_event={events.PROJECT_APPROVAL_GIVEN: claims.end_each, events.PROJECT_EDITED: claims.carry},
 )

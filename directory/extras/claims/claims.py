@@ -1,7 +1,7 @@
 """Claims: a note that a person looks at a project, for the others who review. It stands in the way of no decision.
 
 A claim is for the version of the project, so a decision, and an edit by the owner, end it; an approval that does not
-move the state ends it too, and an administrator's edit takes it along (`on_event`). A trigger (sql/*/reviewers.sql)
+move the state ends it too, and an administrator's edit takes it along (`carry`). A trigger (sql/*/reviewers.sql)
 deletes the claims of a person who may no longer review the project. A claim raises no version and is not logged.
 """
 
@@ -12,12 +12,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, delete, or_, select, update
 
-from directory import events
 from directory.db.paging import AnySelect
 from directory.db.statements import Prepared, among
 from directory.db.transactions import insert_into
 from directory.errors import Claimed, InvalidTransition
-from directory.events import Event
 from directory.extensions import UNSYNCHRONISED, db, modify
 from directory.models import Project, Review, ReviewClaim, Turn, User, now
 from directory.services import permissions
@@ -80,16 +78,15 @@ def release(project_id: int, *, by: Caller) -> None:
     modify(delete(ReviewClaim).where(C.project_id == project_id, C.user_id == by.id))
 
 
-def on_event(event: Event, project_ids: Sequence[int], by: Caller | None) -> None:
-    """End the claims on projects that wait for more approvals; carry those on projects that an administrator edits."""
-    if event == events.PROJECT_APPROVAL_GIVEN:
-        modify(delete(ReviewClaim).where(C.project_id.in_(project_ids)))
-    elif event == events.PROJECT_EDITED and permissions.may(by, "administer"):
-        _carry(project_ids)
+def end_each(project_ids: Sequence[int], _by: Caller | None) -> None:
+    """End the claims on projects."""
+    modify(delete(ReviewClaim).where(C.project_id.in_(project_ids)))
 
 
-def _carry(project_ids: Sequence[int]) -> None:
-    """Have claims hold for the version that an edit has just made, if their holders may review its category."""
+def carry(project_ids: Sequence[int], by: Caller | None) -> None:
+    """Have claims hold for the version that an administrator's edit has just made, if their holders may review it."""
+    if not permissions.may(by, "administer"):
+        return
     claimed = C.project_id.in_(project_ids)
     for holder in permissions.reviewers(User.id.in_(select(C.user_id).where(claimed))):
         before = select(P.id).where(P.id == C.project_id, P.version == C.version + 1)

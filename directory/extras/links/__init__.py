@@ -37,7 +37,7 @@ extra = Extra(
         QueueSummary: Members(LinksInSummary(), schedule.add_to_summary),
     },
     conditions=schedule.CONDITIONS,
-    on_event=schedule.on_event,
+    on_event=dict.fromkeys(schedule.CHANGED, schedule.look_again),
     gauges={
         "directory_links_dead": Gauge("Projects with a dead link.", schedule.dead),
         "directory_link_checks": Gauge("Looks at links, by what they found.", schedule.counts, label="state"),

@@ -16,7 +16,6 @@ from directory import events
 from directory.db.paging import AnySelect
 from directory.db.transactions import insert_into
 from directory.errors import LinksOff
-from directory.events import Event
 from directory.extensions import db, modify
 from directory.extras.links import states
 from directory.extras.links.states import FORGE, SHOWN, Entry, Looked
@@ -66,9 +65,9 @@ def plan(days: int) -> int:
     return len(ids)
 
 
-def on_event(event: Event, project_ids: Sequence[int], _by: Caller | None) -> None:
+def look_again(project_ids: Sequence[int], _by: Caller | None) -> None:
     """Have the links that an edit may have changed looked at, and say nothing any more of those that it replaced."""
-    if event not in CHANGED or not db.shows_links:
+    if not db.shows_links:
         return
     rows = [{"project_id": project_id, "due_at": states.EPOCH} for project_id in sorted(project_ids)]
     adding = insert_into(LinkCheck).values(rows)

@@ -11,7 +11,6 @@ from sqlalchemy import literal, select
 from directory import events
 from directory.db.paging import AnySelect
 from directory.errors import EmailNotVerified, NotFound, OwnSubmission, ReportsSettled
-from directory.events import Event
 from directory.extras.reports import reports
 from directory.extras.reports.schemas import ReportGroup, ReportInput, ReportPage, ReportsQuery, SettlementInput
 from directory.http import pagination
@@ -26,7 +25,6 @@ from directory.services.identity import Caller
 
 bp = Blueprint("reports", __name__, url_prefix="/api/projects/<id:project_id>/reports")
 review = Blueprint("review", __name__, url_prefix="/api/review")
-LEAVING = (events.PROJECT_UNPUBLISHED, events.PROJECT_DELETED)
 
 
 def are_on() -> bool:
@@ -51,9 +49,9 @@ def init_app(app: Flask) -> None:
         ]
 
 
-def on_event(event: Event, project_ids: Sequence[int], _by: Caller | None) -> None:
+def mail_acted(project_ids: Sequence[int], _by: Caller | None) -> None:
     """Mail the reporters of projects that leave the directory: triggers settle these reports as acted on."""
-    if event in LEAVING and are_on():
+    if are_on():
         reports.mail_acted(project_ids, notify=subscribers())
 
 
