@@ -68,8 +68,25 @@ class Prepared:
         self.statement, self._replan = statement, replan
         self._compiled: dict[str, Compiled] = {}
 
-    def all(self, parameters: dict[str, Any], *, later: bool = False) -> list[Row]:
-        """All rows; none where it may run `later`. Raises SQLAlchemy's errors."""
+    def all(self, parameters: dict[str, Any]) -> list[Row]:
+        """All rows. Raises SQLAlchemy's errors."""
+        return self._run(parameters)
+
+    def first(self, parameters: dict[str, Any]) -> Row | None:
+        """The first row, or None."""
+        rows = self.all(parameters)
+        return rows[0] if rows else None
+
+    def later(self, parameters: dict[str, Any]) -> None:
+        """Run it without returning rows; in a transaction it takes no round trip of its own.
+
+        PostgreSQL gets it with the next statement of the transaction, or before the commit, which raises its errors.
+        It runs at once where `refusing` is to name those, and in a savepoint: SQLAlchemy does not roll back to one
+        whose release fails.
+        """
+        self._run(parameters, later=not (is_refusing.get() or db.session().in_nested_transaction()))
+
+    def _run(self, parameters: dict[str, Any], *, later: bool = False) -> list[Row]:
         engine, lent = db.engine, borrowed.get()
         compiled = self._compiled.get(engine.dialect.name) or self._compile(engine.dialect)
         if lent is not None:
@@ -84,20 +101,6 @@ class Prepared:
             return compiled.run(engine, connection, parameters, later=later)
         finally:
             connection.close()
-
-    def first(self, parameters: dict[str, Any]) -> Row | None:
-        """The first row, or None."""
-        rows = self.all(parameters)
-        return rows[0] if rows else None
-
-    def later(self, parameters: dict[str, Any]) -> None:
-        """Run it without returning rows; in a transaction it takes no round trip of its own.
-
-        PostgreSQL gets it with the next statement of the transaction, or before the commit, which raises its errors.
-        It runs at once where `refusing` is to name those, and in a savepoint: SQLAlchemy does not roll back to one
-        whose release fails.
-        """
-        self.all(parameters, later=not (is_refusing.get() or db.session().in_nested_transaction()))
 
     def _compile(self, dialect: Dialect) -> Compiled:
         if dialect.name == "postgresql":
@@ -122,7 +125,7 @@ def add_row(model: Any, row: Mapping[str, Any]) -> int:
 
 
 def add_row_later(model: Any, row: Mapping[str, Any]) -> None:
-    """Add a row whose id nobody needs, without a round trip of its own (`Prepared.later`)."""
+    """Add a row without a round trip of its own (`Prepared.later`), and so without its id."""
     statement, values = _adding(model, row)
     statement.later(values)
 

@@ -47,7 +47,7 @@ def test_votes_are_filled_in_whatever_the_texts_say(title: str) -> None:
 def test_what_the_owner_sees_stands_behind_the_public_members(
     text: str, voted: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in (("shows_links", False), ("definitions", None)):  # there is no application
+    for name, value in (("shows_links", False), ("definitions", None)):  # no application is asked
         monkeypatch.setattr(type(db), name, value)
     projects = [project(n, 10 + n) for n in (3, 33, 5)]
     changes = {"title": text, "tags": []}
